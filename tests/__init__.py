@@ -1,1 +1,1 @@
-"""The tests, as a package so that campaigns can import what several of them share."""
+"""The tests. They are a package, so that tests and campaigns can import shared modules."""

@@ -1,8 +1,8 @@
-"""Serves the bundled answers of outside providers without a network: what a feed collects, and the rows and gaps it
-makes.
+"""Bundled responses of outside providers, served without a network: what a feed collects, and the rows and gaps that it
+produces.
 
-An answer is found as the provider would: by method, path and the parameters its entry names, and for POST by a text
-its body holds.
+A response is chosen by method, path and the parameters in its entry, and for POST also by a string that the body
+contains.
 """
 
 import json
@@ -27,12 +27,12 @@ JSON = {"content-type": "application/json"}
 
 
 def at(text: str) -> datetime:
-    """An instant of UTC."""
+    """Return an instant in UTC."""
     return datetime.fromisoformat(text).replace(tzinfo=timezone.utc)
 
 
 def captured(provider: Provider, request: Request, body: bytes, **facts) -> Capture:
-    """An answer as the client captures it."""
+    """Return a response as the client captures it."""
     return Capture(
         **{
             "source": provider.name,
@@ -52,14 +52,14 @@ def captured(provider: Provider, request: Request, body: bytes, **facts) -> Capt
 
 
 def poll_without_splits(lake: Lake, *tickers: str, at: datetime = datetime(2026, 1, 1, tzinfo=timezone.utc)) -> None:
-    """Publish a poll that proves that these tickers had no split, so that figures per share keep their dates."""
+    """Publish a poll that proves that these tickers had no splits, so that figures per share keep their dates."""
     poll_without_rows(lake, "polygon_splits", *tickers, at=at)
 
 
 def poll_without_rows(
     lake: Lake, dataset: str, *tickers: str, at: datetime = datetime(2026, 1, 1, tzinfo=timezone.utc)
 ) -> None:
-    """Publish a poll that read all of a dataset about these tickers, and found nothing."""
+    """Publish a complete poll of a dataset for these tickers that found nothing."""
     with lake.stage(get(dataset), f"no-{dataset}") as stage:
         stage.poll(entities=tickers)
         for ticker in tickers:
@@ -68,7 +68,7 @@ def poll_without_rows(
 
 
 def yahoo_events(*rows: list, columns=("startdatetime", "epsestimate", "epsactual", "epssurprisepct")) -> dict:
-    """Yahoo's answer about earnings."""
+    """Return a response of Yahoo about earnings."""
     documents = [{"columns": [{"id": name} for name in columns], "rows": list(rows)}]
     return {"finance": {"result": [{"documents": documents}], "error": None}}
 
@@ -79,7 +79,7 @@ def yahoo_ratings(*history: dict) -> dict:
 
 @dataclass
 class Played:
-    """A provider that answers from its bundled answers and records the requests."""
+    """A provider that serves its bundled responses and records the requests."""
 
     provider: Provider
     fetched_at: datetime = FETCHED
@@ -103,13 +103,13 @@ class Played:
         return capture
 
     def keep(self, store: CaptureStore) -> None:
-        """Capture every requested answer, so that a run can be replayed."""
+        """Store a capture of every requested response, so that a run can be replayed."""
         for request in self.asked:
             store.put(self.capture(request))
 
 
 def answers(entry: dict, request: Request) -> bool:
-    """Whether an entry answers a request."""
+    """Return whether an entry answers a request."""
     question = dict(request.query)
     return (
         entry.get("method", "GET") == request.method
@@ -121,7 +121,7 @@ def answers(entry: dict, request: Request) -> bool:
 
 
 def happened(feed: Feed, scope: Scope, fetch, observed_at: datetime = FETCHED, **facts) -> list[Row | Gap]:
-    """Return the outcome of every record of a scope. `facts` are of the run, such as `releases`."""
+    """Return the outcome of every record of a scope. facts: fields of the run, such as `releases`."""
     return list(_happened(feed, scope, fetch, RunFacts(observed_at=observed_at, **facts)))
 
 

@@ -25,7 +25,7 @@ from tests.tally import Tally
 
 
 class Campaign(NamedTuple):
-    """share: where its function is. n: how much is compared, unless the command says."""
+    """A campaign. share: the import path of its function. n: how much to compare by default."""
 
     share: str
     n: int = 100_000
@@ -44,7 +44,7 @@ CAMPAIGNS = {
     "attack": Campaign("tests.wall.fuzz:share"),
     "attack-mounted": Campaign("tests.wall.mounted:attack"),
     "attack-whole": Campaign("tests.wall.whole:attack"),
-    "split-worlds": Campaign("tests.wall.split_worlds:share", 10**9),  # All worlds that there are.
+    "split-worlds": Campaign("tests.wall.split_worlds:share", 10**9),  # All worlds.
     "split-figures": Campaign("tests.wall.split_figures:share"),
     "study": Campaign("tests.studies.sequences:share", 10_000),
     "two-worlds": Campaign("tests.proxy.two_worlds:share", 250_000),
@@ -73,7 +73,7 @@ CAMPAIGNS = {
 
 
 def shared(share: str, seed: int) -> Tally:
-    """Run one share in a folder of its own. A failed assertion is its failure."""
+    """Run one share in a new folder. A failed assertion becomes a failure of the share."""
     with tempfile.TemporaryDirectory(prefix="campaign-", dir=memory()) as folder:
         try:
             tally: Tally = resolve_name(share)(seed, Path(folder))
@@ -83,12 +83,12 @@ def shared(share: str, seed: int) -> Tally:
 
 
 def memory() -> str | None:
-    """Return a file system in memory for small lakes, where there is one."""
+    """Return an in-memory file system for small lakes, None if there is none."""
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
 def run(name: str, n: int, first: int, workers: int) -> int:
-    """Run a campaign and print what it compared. Returns the number of its failures."""
+    """Run a campaign, print what it compared, and return the number of failures."""
     started, total = time.monotonic(), Tally()
     with ProcessPoolExecutor(workers) as pool:
         for tally in tallies(pool, CAMPAIGNS[name].share, first):
@@ -110,21 +110,21 @@ def run(name: str, n: int, first: int, workers: int) -> int:
 
 
 def tallies(pool: ProcessPoolExecutor, share: str, first: int) -> Iterator[Tally]:
-    """Yield the tallies of shares in the order of their seeds, for as long as they are wanted."""
+    """Yield the tallies of shares in the order of their seeds, until the caller stops."""
     seeds = count(first)
-    # So many that none waits for a slow one.
+    # Enough shares that no worker waits for a slow one.
     running = deque(pool.submit(shared, share, next(seeds)) for _ in range(8 * pool._max_workers))
     try:
         while True:
             yield running.popleft().result()
             running.append(pool.submit(shared, share, next(seeds)))
     finally:
-        for worker in active_children():  # What they have begun is not wanted any more.
+        for worker in active_children():  # Their current shares are no longer needed.
             worker.terminate()
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run campaigns, one after the other."""
+    """Run campaigns one after the other."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="+", choices=CAMPAIGNS, metavar="NAME", help=", ".join(CAMPAIGNS))
     parser.add_argument("--n", type=int, help="how much to compare, in place of each campaign's own number")

@@ -1,4 +1,4 @@
-"""The fixtures of all tests, and where and how they run."""
+"""The fixtures of all tests, and settings for all runs."""
 
 import gc
 import os
@@ -18,7 +18,7 @@ from tests.shared import build_once, shared_folder
 
 __all__ = ["graph", "graph_admin", "graph_db", "graph_server", "pytest_configure"]
 
-# Hundreds of processes are started. The bytecode that the first one compiles is kept for the others, as `make` does.
+# Tests start hundreds of processes. As in `make`, the bytecode that the first one compiles is kept for the others.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
@@ -26,7 +26,7 @@ MEMORY, ROOM = "/dev/shm", 6 << 30
 
 
 def has_room() -> bool:
-    """Whether what tests write fits into memory, from where it may be run too."""
+    """Return whether /dev/shm is writable, allows execution and has room for the tests' files."""
     usable = os.access(MEMORY, os.W_OK) and not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC
     return usable and min(shutil.disk_usage(MEMORY).free, psutil.virtual_memory().available) > ROOM
 
@@ -35,10 +35,10 @@ def has_room() -> bool:
 if "TMPDIR" not in os.environ and has_room():
     os.environ["TMPDIR"] = tempfile.tempdir = MEMORY
 
-# A shell's background job ignores SIGINT; Dagster does the same on SIGTERM as on SIGINT, and children inherit both.
+# Background jobs of a shell ignore SIGINT. Dagster handles SIGTERM like SIGINT, and children inherit the handlers.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# A property test fails only by its examples, never because a busy machine is slow.
+# A property test must never fail because a busy machine is slow.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
 
@@ -55,7 +55,7 @@ def pytest_collection():
 
 
 def pytest_unconfigure():
-    """Otherwise native libraries report leaks at exit."""
+    """Unfreeze all objects, because otherwise native libraries report leaks at exit."""
     gc.unfreeze()
 
 
@@ -68,7 +68,7 @@ def lake(tmp_path):
 
 @pytest.fixture(scope="session")
 def market_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The lake of `tests.doors.conftest.build`, one for a whole run. Tests that publish or vacuum copy it."""
+    """The lake of `tests.doors.conftest.build`, shared by a whole run. Tests that publish or vacuum copy it."""
     from tests.doors.conftest import build
 
     return build_once(shared_folder(tmp_path_factory) / "market", lambda root: build(root / "lake")) / "lake"

@@ -1,8 +1,8 @@
-"""Changes of the source graph between two runs, which `quirks.yaml` lists: overwritten texts, dividends with the same
-id, a late filing.
+"""Changes of the source graph between two runs, as listed in `quirks.yaml`: overwritten texts, dividends with the same
+id, and a late filing.
 
-They are applied over Bolt to a loaded world. For these cases, the outcomes of a second extraction replace the
-manifest's.
+They are applied over Bolt to a loaded world. In these cases, the outcomes of a second extraction replace those of
+the manifest.
 """
 
 from sample.graph_admin import GraphAdmin
@@ -11,7 +11,7 @@ from sample.quirks import evolved
 
 
 def evolve(admin: GraphAdmin) -> None:
-    """Change a loaded world as between two runs. Repeating it changes nothing."""
+    """Apply the changes between two runs to a loaded world. Repeated calls change nothing."""
     for change in evolved().changes:
         statement = f"MATCH (n:{change.label} {{id: $id}}) SET n += $properties"
         admin.write(statement, {"id": change.name, "properties": change.properties})

@@ -1,8 +1,8 @@
-"""Real graph servers for tests: each test with one of these fixtures runs on every kind of server.
+"""Real graph servers for tests. Each test with one of these fixtures runs on every kind of server.
 
-`graph_server` is a server for the whole session, `graph_db` an empty database on it for one test, `graph_admin` loads
-it and `graph` reads it. The embedded kind runs everywhere. The Neo4j kind belongs to `make long`: it must run where
-PITLAKE_NEO4J=1; elsewhere it runs where it can, and otherwise says why not.
+`graph_server` is a server for the whole session, and `graph_db` an empty database on it for one test. `graph_admin`
+loads the database and `graph` reads it. The embedded kind runs everywhere. The Neo4j kind belongs to `make long`. It
+must run if PITLAKE_NEO4J=1. Otherwise it runs if it can, and is skipped with the reason if not.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from pitlake.errors import GraphUnavailable
 from resources.graph.graph import Graph
 from sample.graph_admin import GraphAdmin
 
-# Test processes take whole groups (`--dist loadgroup`), so that each server, and each world on it, is made only once.
+# Test processes take whole groups (`--dist loadgroup`), so that each server and each world on it is created only once.
 KINDS = [
     pytest.param("embedded", marks=pytest.mark.xdist_group("embedded graph")),
     pytest.param("neo4j", marks=[pytest.mark.long, pytest.mark.xdist_group("neo4j graph")]),
@@ -47,7 +47,7 @@ def graph_db(graph_server) -> Iterator[GraphServer]:
 
 @contextlib.contextmanager
 def own_database(server: GraphServer) -> Iterator[GraphServer]:
-    """An empty database, for a fixture of any scope. Neo4j Community has one: two owners at once are an error."""
+    """Yield an empty database, for a fixture of any scope. Neo4j Community has only one, so two owners are an error."""
     if server.kind == "neo4j":
         assert server.uri not in _owned, "a fixture of a wider scope owns Neo4j's only database"
         _owned.add(server.uri)

@@ -1,4 +1,4 @@
-"""The kit that tests of any part share: how rows come into a lake."""
+"""A helper shared by tests of all parts: publishing rows into a lake."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
@@ -22,7 +22,7 @@ def publish(
     gaps: Sequence[StagedGap] = (),
     observed_at: datetime | None = None,
 ) -> Published:
-    """Publish rows and gaps in one run, by default observed now. Rows without a source or evidence get their own."""
+    """Publish rows and gaps in one run, by default observed now. Rows without source or evidence get default values."""
     contract = get(dataset) if isinstance(dataset, str) else dataset
     by_day: dict[date | None, list[Mapping[str, Any]]] = {}
     for number, row in enumerate(rows):

@@ -1,11 +1,11 @@
-"""Two lanes of tests, decided by what each test costs: `make test` runs the tests that cost at most 0.4 of a unit and
-the exemplars, `make long` runs all others.
+"""Two lanes of tests, chosen by the cost of each test: `make test` runs the exemplars and the tests that cost at most
+0.4 units, and `make long` runs all others.
 
 `make timings` measures every test and writes `slow.json`, which decides. A unit is the CPU time of `reference()`, about
-a second, so that fast and slow machines agree. A test's cost is its own, child processes included, and an equal share
-of the fixtures of wider scope that it uses; a test that needs a fixture of more than FIXTURE_LIMIT is slow.
-`exemplars.toml` names the slow tests that stay in `make test`, each with what it proves. A test marked `long` by
-hand is never measured.
+a second, so that fast and slow machines agree. The cost of a test is its own CPU time, including child processes, plus
+an equal share of the fixtures of wider scope that it uses. A test with a fixture of more than FIXTURE_LIMIT is slow.
+`exemplars.toml` names the slow tests that stay in `make test`, each with the guarantee that it proves. Tests marked
+`long` by hand are never measured.
 """
 
 import hashlib
@@ -30,9 +30,9 @@ from _pytest.nodeid import NodeId
 LIMIT = 0.4
 FIXTURE_LIMIT = 5.0
 DEAR = 1.0
-"""The CPU seconds of a test from which a run names it."""
+"""The CPU seconds above which a run reports a test."""
 BY_HAND = 5.0
-"""What a test that is marked `long` by hand counts, in units, when files are put in order."""
+"""The assumed cost, in units, of a test marked `long` by hand when files are sorted."""
 ROOT = Path(__file__).resolve().parents[1]
 SLOW, EXEMPLARS = ROOT / "tests/slow.json", ROOT / "tests/exemplars.toml"
 MEASURED = ROOT / ".pitlake/timings"
@@ -40,7 +40,7 @@ FAST_LANE = "not long"
 
 
 def reference() -> float:
-    """Return the CPU seconds of a fixed piece of work of the kinds that tests consist of: Python, hashes and DuckDB."""
+    """Return the CPU seconds of a fixed piece of work that resembles the tests: Python, hashes and DuckDB."""
     import duckdb
 
     began = time.process_time()
@@ -55,8 +55,8 @@ def reference() -> float:
 
 
 def cpu_seconds(running: bool) -> float:
-    """Return the CPU seconds of this process and its ended children; with `running`, also those of its running
-    descendants, which takes some milliseconds.
+    """Return the CPU seconds of this process and its ended children. With `running`, include running descendants, which
+    takes some milliseconds.
     """
     usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     total = sum(usage.ru_utime + usage.ru_stime for usage in usages)
@@ -69,13 +69,13 @@ def cpu_seconds(running: bool) -> float:
 
 @cache
 def slow() -> dict[str, float]:
-    """Return the costs of the slow tests, in units; of a file whose tests are all slow, the cost of the file."""
+    """Return the costs of the slow tests in units, and of files whose tests are all slow."""
     return json.loads(SLOW.read_text())
 
 
 @cache
 def exemplars() -> dict[str, str]:
-    """Return the guarantee that each exemplar proves, by the test's id."""
+    """Return the guarantee that each exemplar proves, by the id of the test."""
     return {test: guarantee for guarantee, test in tomllib.loads(EXEMPLARS.read_text()).items()}
 
 
@@ -85,9 +85,9 @@ def is_slow(test: str) -> bool:
 
 
 class Costs:
-    """Measures the tests of one process, and apart from them the fixtures of wider scope.
+    """A plugin that measures the tests of one process and, separately, their fixtures of wider scope.
 
-    to: a folder for exact measurements, whose file begins with the reference; without it only the costly tests are
+    to: a folder for exact measurements; each file begins with the reference. Without it only costly tests are
     recorded.
     """
 
@@ -107,7 +107,7 @@ class Costs:
 
     @contextmanager
     def _measured(self) -> Iterator[list[float]]:
-        """Measure a block without the fixtures that are made in it."""
+        """Measure a block without the fixtures that are set up in it."""
         running = self._file is not None
         began, outer, self._apart = cpu_seconds(running), self._apart, 0.0
         cost: list[float] = []
@@ -154,14 +154,14 @@ def _key(definition: Any, parameter: object) -> str:
 
 
 class Lanes:
-    """Sorts the collected tests into lanes, and reports at the end what a run left out and what became costly."""
+    """A plugin that sorts the collected tests into lanes, and reports how many were left out and which are costly."""
 
     def __init__(self, config: pytest.Config, costs: Costs) -> None:
         self._config, self._costs = config, costs
         self._left, self._dear = 0, []
 
     def pytest_ignore_collect(self, collection_path: Path, config: pytest.Config) -> bool | None:
-        """Skip the import of a file whose tests are all slow, unless the command names it."""
+        """Skip the import of a file whose tests are all slow, unless the command names the file."""
         if config.option.markexpr != FAST_LANE or collection_path.suffix != ".py":
             return None
         name = collection_path.relative_to(ROOT).as_posix()
@@ -172,7 +172,7 @@ class Lanes:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         numbers: dict[str, int] = defaultdict(int)
         for item in items:
-            item.test_id = item.nodeid  # before it is named with its group
+            item.test_id = item.nodeid  # before the group is added to the name
             if mark := item.get_closest_marker("sampled"):
                 function = item.test_id.partition("[")[0]
                 if numbers[function] % mark.args[0]:
@@ -184,7 +184,7 @@ class Lanes:
         if seed := os.environ.get("PITLAKE_ORDER"):
             random.Random(seed).shuffle(items)
         elif _is_worker():
-            # The costliest files first, so that no process is left with a long one at the end.
+            # The costliest files come first, so that no process gets a long file at the end.
             files: dict[str, float] = defaultdict(float)
             for item in items:
                 files[_file(item)] += slow().get(item.test_id, BY_HAND if item.get_closest_marker("long") else 0.02)
@@ -228,8 +228,8 @@ def _is_worker() -> bool:
 
 
 def _name_groups(items: list[pytest.Item]) -> None:
-    """Name each test with its group, or else its file, which `--dist loadgroup` gives to one process, so that what a
-    file needs is made once. pytest-xdist 3.8 names them in a way that pytest 9.2 does not see.
+    """Add the group or file of each test to its name. `--dist loadgroup` gives each group to one process, so that its
+    fixtures are set up once. The names that pytest-xdist 3.8 sets itself are not visible to pytest 9.2.
     """
     for item in items:
         groups = sorted({mark.args[0] for mark in item.iter_markers("xdist_group")})
@@ -238,7 +238,7 @@ def _name_groups(items: list[pytest.Item]) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
-        os.environ.pop("PYTEST_XDIST_WORKER", None)  # A pytest that a test starts inherits it and is no worker.
+        os.environ.pop("PYTEST_XDIST_WORKER", None)  # Inherited by a pytest that a test starts, which is no worker.
     exact = "PITLAKE_TIMINGS" in os.environ and (_is_worker() or not config.getoption("numprocesses", None))
     costs = Costs(MEASURED if exact else None)
     config.pluginmanager.register(costs)
@@ -246,7 +246,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def record(folder: Path = MEASURED) -> dict[str, float]:
-    """Return the slow tests of the measurements in a folder, as `slow.json` has them."""
+    """Return the slow tests according to the measurements in a folder, in the format of `slow.json`."""
     own: dict[str, float] = {}
     uses: dict[str, list[str]] = {}
     fixtures: dict[str, list[float]] = defaultdict(list)
@@ -275,8 +275,8 @@ def record(folder: Path = MEASURED) -> dict[str, float]:
 def _shared_out(
     own: dict[str, float], uses: dict[str, list[str]], fixtures: dict[str, float]
 ) -> tuple[dict[str, float], set[str]]:
-    """Return the cost of each test with its share of the fixtures, which grows as other tests leave the fast lane, and
-    the tests that stay in it.
+    """Return the cost of each test including its share of the fixtures, and the tests that stay in the fast lane. The
+    share grows as other tests leave that lane.
     """
     fast = {
         test

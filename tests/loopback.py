@@ -1,4 +1,4 @@
-"""A provider on the loopback: the answer of each path is scripted, including faults, and requests are recorded."""
+"""A provider on the loopback with scripted responses per path, including faults. It records the requests."""
 
 import contextlib
 import itertools
@@ -12,8 +12,8 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Answer:
-    """One answer. fault: "hang" sends no answer, "drop" closes at once, "short" promises more than it sends, "drip"
-    sends ten bytes a second, headers included, until the client leaves.
+    """A response. fault: "hang" sends nothing, "drop" closes the connection at once, "short" sends less than announced,
+    "drip" sends ten bytes a second, headers included, until the client disconnects.
     """
 
     body: Any = b""
@@ -27,7 +27,7 @@ class Answer:
 
 
 class Loopback(ThreadingHTTPServer):
-    """Answers by path; of several answers the last one stays. An unknown path is a 404, or `unknown`."""
+    """A server of responses by path, the last of which is repeated. Other paths get `unknown`, by default a 404."""
 
     daemon_threads = True
     block_on_close = False

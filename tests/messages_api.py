@@ -1,4 +1,4 @@
-"""A model's server on the loopback, with scripted answers. It records the requests."""
+"""A model server on the loopback with scripted responses. It records the requests."""
 
 import json
 import threading
@@ -35,8 +35,8 @@ class Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def messages_api():
-    """script: its answers, as status, body and seconds, the last of which stays, or a function of the request; asked,
-    keys: the requests and keys that it received.
+    """Yield a server. script: its responses as (status, body, seconds), the last of which is repeated, or a function of
+    the request. asked, keys: the bodies and headers that it received.
     """
     outcome = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     outcome.asked, outcome.keys, outcome.script = [], [], []

@@ -1,4 +1,4 @@
-"""An object store of its own on loopback: moto's, in another process, with one empty bucket."""
+"""A separate object store on the loopback: moto's server, in another process, with one empty bucket."""
 
 import subprocess
 import sys
@@ -19,7 +19,7 @@ BUCKET = "lakes"
 
 @contextmanager
 def object_store() -> Iterator[str]:
-    """Its URL."""
+    """Start an object store, and yield its URL."""
     command = [sys.executable, "-c", SERVER]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
@@ -33,7 +33,7 @@ def object_store() -> Iterator[str]:
 
 
 def settings(url: str) -> dict[str, str]:
-    """The environment variables of a lake in it."""
+    """Return the environment variables for a lake in the store."""
     return {
         "AWS_ENDPOINT_URL": url,
         "AWS_ACCESS_KEY_ID": "someone",

@@ -1,5 +1,5 @@
-"""Inspects other processes without a race: a process that ends meanwhile, or that no parent reaps, counts as ended.
-Also kills a process at a named step of its work.
+"""Inspection of other processes without races: a process that ends meanwhile, or that no parent reaps, counts as ended.
+`kill` kills a process at a named step of its work.
 """
 
 import multiprocessing
@@ -20,13 +20,13 @@ from pitlake.lake import Lake
 _ENDED = (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
 Step = tuple[str, str, int, str]
 _FORKED = multiprocessing.get_context("forkserver")
-_IMPORTED_ONCE = ["tests.lake.world", "pitlake.session", "pandas", "pyarrow.dataset"]  # and not by each victim
+_IMPORTED_ONCE = ["tests.lake.world", "pitlake.session", "pandas", "pyarrow.dataset"]  # instead of by each victim
 _FORKED.set_forkserver_preload(_IMPORTED_ONCE)
 
 
 def kill(step: Step, work: Callable[..., object], root: Path | str, *inputs: object) -> None:
-    """Do this work on the lake at `root`, in a process that is killed at a step: (where, name, which call, "before" or
-    "after" it).
+    """Do this work on the lake at `root` in a process that is killed at a step: (owner, name, number of the call,
+    "before" or "after").
     """
     reply = (step, work, str(root), [str(each) for each in inputs], dict(os.environ))
     victim = _FORKED.Process(target=_until_killed, args=reply)
@@ -57,7 +57,7 @@ def _until_killed(
 
 
 def ended(process: psutil.Process) -> bool:
-    """Return whether it has ended: a killed process holds its sockets until its last thread is gone."""
+    """Return whether a process has ended. A killed process keeps its sockets until its last thread has ended."""
     try:
         return not process.is_running() or (process.status() in _ENDED and process.num_threads() <= 1)
     except psutil.NoSuchProcess:
@@ -70,7 +70,7 @@ def running(processes: Iterable[psutil.Process]) -> list[psutil.Process]:
 
 
 def children_with(word: str, pid: int | None = None) -> list[psutil.Process]:
-    """Return the running children of a process, this one unless said otherwise, whose command line holds a word."""
+    """Return the running children of a process, by default this one, whose command line contains a word."""
     children = []
     for child in psutil.Process(pid).children():
         with suppress(psutil.NoSuchProcess):
@@ -80,7 +80,7 @@ def children_with(word: str, pid: int | None = None) -> list[psutil.Process]:
 
 
 def wait_for_end(processes: Iterable[psutil.Process]) -> None:
-    """Wait until none of them runs; only the test's own time limit ends the wait."""
+    """Wait until none of these processes runs. Only the time limit of the test ends the wait."""
     left = list(processes)
     while left := running(left):
         time.sleep(0.01)

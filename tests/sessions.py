@@ -1,4 +1,4 @@
-"""Opens sessions on a snapshot, with the arguments of `connect`."""
+"""Sessions on a snapshot, opened with the arguments of `connect`."""
 
 from dataclasses import replace
 from typing import Any
@@ -13,7 +13,7 @@ VIEWPOINT = {"open_mode", "hindsight", "isolation"}
 def open_at(snapshot: Snapshot, as_of: Any = None, **options: Any) -> Session:
     """Open a session on a lake version, even as of a future instant.
 
-    options: of `Viewpoint.parse` and of `open_session`.
+    options: those of `Viewpoint.parse` and `open_session`.
     """
     at = None if as_of is None else instant(as_of)
     viewpoint = Viewpoint.parse(

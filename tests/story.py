@@ -1,9 +1,9 @@
-"""The sample world's story on a real graph server, run once per session and kind of server: load, extract everything,
-read everything again, change the world, extract what changed. Tests read the result.
+"""The story of the sample world on a real graph server, run once per session and kind of server: load, extract
+everything, extract everything again, change the world, extract the changed datasets. Tests read the result.
 
-On Neo4j, which `make long` takes, Dagster runs all of it; on the embedded server only one dataset that the world's move
-touched, since Dagster takes milliseconds for each day and dataset. Test processes share one story: the first one runs
-it, and the others wait for its end.
+On Neo4j, which `make long` uses, Dagster runs the extractions. On the embedded server it runs only one changed
+dataset, because Dagster takes milliseconds per day and dataset. Test processes share a story: the first one runs it,
+and the others wait.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ FIRST, LAST = date(2023, 1, 1), date(2025, 6, 30)
 WHOLE = [FIRST + timedelta(days=offset) for offset in range((LAST - FIRST).days + 1)]
 TOUCHED = ("news", "reports", "dividends", "companies", "xbrl_facts")
 
-# How many source records there are, counted independently of extraction. $first: the first of their days.
+# The numbers of source records, counted independently of extraction. $first: the first day.
 COUNTS = {
     "calendar": "MATCH (d:Date) RETURN count(d) + sum(CASE d.date WHEN '2025-01-08' THEN 1 ELSE 0 END) AS n",
     "companies": "MATCH (c:Company) RETURN count(c) AS n",
@@ -77,10 +77,10 @@ COUNTS = {
 
 @dataclass(frozen=True)
 class Story:
-    """The result of the story. Versions are the lake's after each run; instants are ISO text.
+    """The result of the story. Versions are those of the lake after each run. Instants are ISO strings.
 
-    days: those Dagster holds for materialised, by dataset. written: nodes and edges, as loading counted them.
-    last_part: the last step of loading's progress.
+    days: the days that Dagster regards as materialised, by dataset. written: the nodes and edges counted by loading.
+    last_part: the last progress step of loading.
     """
 
     kind: str
@@ -98,23 +98,23 @@ class Story:
 
     @property
     def lake(self) -> Lake:
-        """The lake all runs published into."""
+        """Return the lake into which all runs published."""
         return Lake(Path(self.root) / "lake")
 
     @property
     def settings(self) -> GraphSettings:
-        """The settings of the graph with the world in its final state."""
+        """Return the settings of the graph with the world in its final state."""
         return GraphSettings(local=self.kind, root=Path(self.root) / "graph")
 
     @contextlib.contextmanager
     def graph(self) -> Iterator[Graph]:
-        """A connection to the world in its final state."""
+        """Open a connection to the world in its final state."""
         with open_graph(self.settings) as door:
             yield door
 
 
 def once(folder: Path, kind: str) -> Story:
-    """Return the story of a kind of server, which the first test process that asks for it builds."""
+    """Return the story of a kind of server. The first test process that calls this runs it."""
 
     def build(root: Path) -> None:
         (root / "story.json").write_text(json.dumps(asdict(tell(root, kind))))
@@ -123,7 +123,7 @@ def once(folder: Path, kind: str) -> Story:
 
 
 def tell(root: Path, kind: str) -> Story:
-    """Run the story from its beginning, which takes a minute or two."""
+    """Run the whole story, which takes a minute or two."""
     lake = Lake(root / "lake")
     settings = GraphSettings(local=kind, root=root / "graph")
     with graph_server(settings) as server, GraphAdmin(server) as admin, open_graph(settings) as door:
@@ -161,7 +161,7 @@ def tell(root: Path, kind: str) -> Story:
 
 
 def materialise(root: Path, kind: str, names: list[str] | tuple[str, ...]) -> dict[str, list[str]]:
-    """Every day of these datasets as one Dagster run. Returns the days Dagster holds for materialised."""
+    """Extract every day of these datasets in one Dagster run. Return the days that Dagster regards as materialised."""
     with pytest.MonkeyPatch.context() as patch, dg.DagsterInstance.ephemeral() as instance:
         patch.setenv("DAGSTER_EMIT_PARTITION_SUBSET_IN_PLANNED_EVENTS", "1")
         result = dg.materialize(
@@ -192,5 +192,5 @@ def _count(door: Graph, cypher: str) -> int:
 
 
 def began(text: str) -> datetime:
-    """An instant of the story."""
+    """Return an instant of the story."""
     return clock.instant(text)

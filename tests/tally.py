@@ -1,4 +1,4 @@
-"""What a campaign or a part of it compared."""
+"""The counts and failures of a campaign or a part of it."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass
 class Tally:
-    """How much was compared, how much of it was answered with rows, other counts by name, and the failures."""
+    """The number of comparisons, how many of them had rows, other counts by name, and the failures."""
 
     compared: int = 0
     answered: int = 0

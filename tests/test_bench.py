@@ -1,4 +1,4 @@
-"""The bench says which aims are met and keeps its figures."""
+"""The bench reports which aims are met, and saves its figures."""
 
 import json
 

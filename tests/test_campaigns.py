@@ -1,4 +1,4 @@
-"""The command of the campaigns: shares in the order of their seeds, counts, failures and exit codes."""
+"""The campaign command: shares in the order of their seeds, counts, failures and exit codes."""
 
 import inspect
 from collections import Counter
@@ -11,7 +11,7 @@ from tests.tally import Tally
 
 
 def share(seed, folder):
-    """Compare ten answers, of which seed 3 fails at one and seed 4 breaks off; there is nothing after seed 5."""
+    """Compare ten answers. Seed 3 has a failure, seed 4 breaks off, and nothing is left after seed 5."""
     assert not [*folder.iterdir()]
     assert seed != 4, "broken off"
     return Tally(10 * (seed < 6), 9, Counter(seeds=seed), [f"wrong in {seed}"] if seed == 3 else [])

@@ -1,4 +1,4 @@
-"""Charts are well-formed pictures of their numbers, and end at the instant they are as of."""
+"""Charts are well-formed, show their numbers, and end at their instant."""
 
 import re
 from datetime import date, datetime, timedelta, timezone
@@ -35,7 +35,7 @@ def drawn(chart):
 
 
 def positions(chart, css):
-    """The horizontal positions of vertical lines of a style class."""
+    """Return the horizontal positions of the vertical lines of a CSS class."""
     return [float(line.get("x1")) for line in drawn(chart).iter("line") if line.get("class") == css]
 
 

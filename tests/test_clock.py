@@ -1,4 +1,4 @@
-"""The clocks: what counts as an instant, how one is written, and New York's days around its clock changes."""
+"""The clock: which values are instants, how instants are written, and New York's days around its clock changes."""
 
 from datetime import date, datetime, timedelta, timezone, tzinfo
 from itertools import pairwise

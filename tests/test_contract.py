@@ -1,4 +1,4 @@
-"""The dataset contract refuses contradictions, and what is derived from it is in the documented order."""
+"""The dataset contract refuses contradictions, and everything derived from it is in the documented order."""
 
 import re
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The agents' envelope: strict JSON of any row, a watermark for derived rows, and the gate before anything leaves."""
+"""The envelope for agents: strict JSON of any row, a watermark for derived rows, and the gate before every response."""
 
 import json
 import math

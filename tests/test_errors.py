@@ -13,7 +13,7 @@ TREE = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issub
 
 
 def drawn():
-    """(class, class above it) for each line of the tree drawn in the docstring."""
+    """Yield (class, parent class) for each line of the tree in the docstring."""
     above = []
     for line in errors.__doc__.splitlines():
         branch = re.match(r"((?:[│├└─ ]{4})*)([A-Z]\w+)  +\S", line)
@@ -28,7 +28,7 @@ def test_the_docstring_draws_the_actual_error_tree():
 
 
 def made(kind):
-    """Return an error of that class, with a value of the right type for each of its parameters."""
+    """Return an error of a class, with a value of the right type for each of its parameters."""
     samples = {"dict": {"a": 1}, "tuple": ("a",), "float": 1.0, "int": 1}
     if kind is errors.LimitExceeded:
         return kind("rows", 10, "ask for less")

@@ -1,4 +1,4 @@
-"""The public names; and the gate's rules run on any Python from 3.9 on, without dependencies or slow imports."""
+"""The public names, and the gate's rules, which run on Python 3.9 or later without dependencies or slow imports."""
 
 import json
 import os
@@ -58,7 +58,7 @@ print(json.dumps({
 
 
 def pythons():
-    """Return every available interpreter by version: on PATH, in pyenv's folder, and this one."""
+    """Yield the version and path of every available interpreter: on PATH, in pyenv's folder, and this one."""
     places = [*map(Path, os.get_exec_path()), *Path.home().glob(".pyenv/versions/*/bin")]
     for place in places:
         for result in place.glob("python3.*") if place.is_dir() else ():
@@ -69,7 +69,7 @@ def pythons():
 
 
 def run(python, *flags):
-    """Return the rules' answer in a clean interpreter: isolated, and without site-packages if -S is among the flags."""
+    """Return the verdicts of the rules in an isolated interpreter. The flag -S excludes site-packages."""
     command = [python, "-IB", *flags, "-c", PROGRAM, str(ROOT), PIT]
     outcome = subprocess.run(command, input=json.dumps(CALLS), capture_output=True, text=True, check=True, timeout=240)
     return json.loads(outcome.stdout)

@@ -1,4 +1,4 @@
-"""The two lanes of tests: where the record of costs sends each test, and the list of exemplars."""
+"""The two lanes of tests: the lane that the recorded costs give each test, and the list of exemplars."""
 
 import json
 

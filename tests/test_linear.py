@@ -1,4 +1,4 @@
-"""Parsers and patterns take time in proportion to the length of a text, even a hostile one."""
+"""Parsers and patterns take time proportional to the length of their input, even if it is hostile."""
 
 import time
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""Training cut-offs of models: what their makers publish, the verdict in every receipt, and what `clean` refuses."""
+"""Training cut-offs of models: the published dates, the verdict in every receipt, and the refusals of `clean`."""
 
 import csv
 import json

@@ -1,6 +1,6 @@
-"""A toy source with a dataset of its own, for tests of what is generic: extraction, checks, the Dagster wiring.
+"""A toy source with its own dataset, for tests of generic code: extraction, checks, and the Dagster wiring.
 
-The toy graph answers window queries like a graph, by comparing texts, and records the queries.
+The toy graph answers window queries like a real graph, by comparing strings, and records the queries.
 """
 
 import contextlib
@@ -38,7 +38,7 @@ NOTES = Dataset(
 
 @dataclass
 class ToyGraph:
-    """Notes by id; "window" and "sweep" are its two queries. `asked` remembers the windows."""
+    """A graph of notes by id, with the two queries "window" and "sweep". `asked` records the windows."""
 
     notes: dict[str, dict[str, object]] = field(default_factory=dict)
     asked: list[tuple[str, str]] = field(default_factory=list)
@@ -81,7 +81,7 @@ TOY = Extractor(
 
 
 class ToyResource(GraphResource):
-    """The resource whose graph is the toy."""
+    """A graph resource that connects to the toy graph."""
 
     toy: ClassVar[ToyGraph] = ToyGraph()
 
@@ -91,7 +91,7 @@ class ToyResource(GraphResource):
 
 
 def between(first: str, last: str) -> list[date]:
-    """The days from first to last."""
+    """Return the days from first to last."""
     start, end = date.fromisoformat(first), date.fromisoformat(last)
     return [start + timedelta(days=offset) for offset in range((end - start).days + 1)]
 
@@ -103,6 +103,6 @@ def stored(lake, table="notes", version=None):
 
 
 def seen(lake, table="notes"):
-    """Return the rows in one order, without the columns that depend on when and how they were read."""
+    """Return the rows sorted, without the columns that depend on the run."""
     hidden = ("observed_at", "run_id")
     return sorted(sorted((k, str(v)) for k, v in row.items() if k not in hidden) for row in stored(lake, table))

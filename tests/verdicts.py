@@ -1,5 +1,5 @@
-"""Compares a lake's content with the manifest, for the acceptance test and the demo. It reads all of the lake's files
-directly, past and future, so it is only for trusted code.
+"""Comparison of a lake's content with the manifest, for the acceptance test and the demo. It reads all files of the
+lake directly, past and future, so it is only for trusted code.
 """
 
 import json
@@ -20,7 +20,7 @@ Row = Mapping[str, object]
 
 
 class Outcomes:
-    """Every row and gap of one lake version. `observed_from`: the earliest instant at which a run observed its
+    """The rows and gaps of one lake version. observed_from: the earliest instant at which a run observed its
     records.
     """
 

@@ -1,4 +1,4 @@
-"""What AsOfBench's tests share: replies of systems that run in this interpreter, on a few worlds."""
+"""Shared fixtures of AsOfBench's tests: replies of systems that run in this interpreter, on a few worlds."""
 
 from dataclasses import asdict
 
@@ -10,7 +10,7 @@ from asofbench.systems import BY_NAME
 from asofbench.worker import output_kept, replies
 
 WORLDS = ("bars", "estimates", "macro", "memory")
-"""Between them they hold every class, and every distance of the future."""
+"""Together these worlds cover every class and every distance of the future."""
 
 
 @pytest.fixture(scope="session")
@@ -20,7 +20,7 @@ def found():
 
 @pytest.fixture(scope="session")
 def scored(found):
-    """The verdicts on a system by its name or its card, computed once for all tests."""
+    """A function that returns the verdicts on a system, given by name or card, and computes them once for all tests."""
     remaining = {}
 
     def score(name, worlds=WORLDS, classes=()):

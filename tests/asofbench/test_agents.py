@@ -1,4 +1,4 @@
-"""The track for agents: tapes of real MCP clients, which agents that behave and agents that peek leave behind."""
+"""The track for agents: tapes of real MCP clients, recorded from agents that behave and agents that peek."""
 
 import asyncio
 import json
@@ -19,7 +19,7 @@ RIGHT, LEAKS = "control: knows all", "control: shows everything"
 
 
 async def agent(command, ask):
-    """One run of an agent: what it calls, and what it answers."""
+    """Run an agent, and return the arguments of the server's tool and the agent's answer."""
     settings = StdioServerParameters(command=sys.executable, args=command, env={"PYTHONPATH": str(ROOT)})
     async with stdio_client(settings) as (reading, writing), ClientSession(reading, writing) as session:
         await session.initialize()
@@ -28,7 +28,7 @@ async def agent(command, ask):
 
 
 def taped(tmp_path, case, system, ask, *more):
-    """Run an agent whose server stands behind the tape; returns the tool's arguments and the lines of the tape."""
+    """Run an agent whose server is behind the tape; return the tool's arguments and the lines of the tape."""
     tape = tmp_path / "tape.jsonl"
     server = [sys.executable, "-m", "asofbench.agents", "serve", system, "--case", case.id, *more]
     command = ["-m", "asofbench.agents", "tape", "--case", case.id, "--out", str(tape), "--", *server]

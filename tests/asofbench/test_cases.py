@@ -1,4 +1,4 @@
-"""The cases: the scored ones are the frozen ones, and each has what its class promises."""
+"""The cases: the scored cases are the frozen ones, and each has what its class promises."""
 
 import hashlib
 import json
@@ -63,7 +63,7 @@ def test_no_canary_appears_in_public_rows_or_answers(found):
 
 
 def test_the_later_question_is_as_of_the_plants_own_instant(found):
-    """A record that becomes public at T is public at T: equality is no leak, and withholding the record is a fault."""
+    """A record that becomes public at T is public as of T: showing it is no leak, and withholding it is a fault."""
     for case in found:
         assert read(case.later.as_of) > read(case.ask.as_of) or case.kind == "event_time_join"
         reply = [canary.public for canary in case.canaries if canary.public != NEVER]
@@ -76,7 +76,7 @@ def test_the_future_begins_a_microsecond_to_a_day_after_t(found):
 
 
 def test_todays_universe_and_identifier_leak_only_by_choice_of_public_figures(found):
-    """The leak is the choice: no number that is right tomorrow is a canary."""
+    """Only the choice leaks: tomorrow's right numbers are public, so none of them is a canary."""
     for case in found:
         if case.kind in ("todays_universe", "todays_identifier"):
             public = {row.value for row in case.rows}

@@ -1,4 +1,4 @@
-"""Faults planted in an adapter that would be right without them: each is found by a class or by a control."""
+"""Faults planted in an otherwise correct adapter: a class or a control finds each of them."""
 
 import json
 import os
@@ -19,7 +19,7 @@ MICROSECOND = timedelta(microseconds=1)
 
 
 class Faulty(Oracle):
-    """options: fault, one of FAULTS: (what is done to T, to the rows of a load, to the visible rows, to an answer)."""
+    """An oracle with the fault that its option `fault` names: changes of T, loaded rows, visible rows or answers."""
 
     def load(self, rows):
         super().load(rows)

@@ -1,4 +1,4 @@
-"""The graders: controls whose score is known beforehand, and what decides a verdict."""
+"""The graders: controls with a known score, and the rules of a verdict."""
 
 import pytest
 

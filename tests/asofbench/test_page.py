@@ -1,4 +1,4 @@
-"""docs/asofbench.md: its adapter is right where the page says so, in a run and in pytest."""
+"""docs/asofbench.md: its adapter is right where the page says so, both in a run and in pytest."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""AsOfBench imports no pitlake, and reads the stamps that it spells as `pitlake.times` does."""
+"""AsOfBench does not import pitlake, and reads its kinds of stamps like `pitlake.times`."""
 
 import re
 
@@ -13,7 +13,7 @@ CLOCK = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(Z|[+-]
 
 
 def stamps():
-    """Cases in spellings of AsOfBench: days and times of New York, and times with an offset, to the microsecond."""
+    """Yield cases in AsOfBench's formats: days and times of New York, and times with an offset, to the microsecond."""
     for case in DAYS:
         if case.form == "iso" and case.zone in ("", NEW_YORK):
             yield pytest.param(case.spelled, "date", case.end, id=case.spelled)

@@ -1,4 +1,4 @@
-"""The command: one line, and results as JSON, Markdown and a page; what is recorded in the tree is such a result."""
+"""The command: one line, and results as JSON, Markdown and a page, like the results recorded in the repository."""
 
 import hashlib
 import json
@@ -99,7 +99,7 @@ def test_a_system_or_option_that_cannot_run_is_refused_in_one_line(arguments, pr
 
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory):
-    """Two runs of a control, with a class each, and one of another."""
+    """Two runs of one control, each with another class, and a run of another control."""
     folder = tmp_path_factory.mktemp("parts")
     runs = {
         "first": ("knows all", "undated"),
@@ -138,7 +138,7 @@ def test_a_later_run_replaces_the_classes_it_ran_and_names_them(parts, tmp_path)
         assert (merged["cases"], merged["controls"]) == (number, {"passed": number - 1, "of": number})
         runs = {2: [None, None, ["undated"]], 1: [None]}[number]
         assert [run.get("again") for run in merged["runs"]] == runs
-        merged["control"] = False  # the results list the runs of systems only, not of controls
+        merged["control"] = False  # the results list only the runs of systems, not those of controls
         assert ("1 again (undated) on " in markdown(document)) == (number == 2)
 
 
@@ -205,7 +205,7 @@ def test_two_workers_of_a_family_install_its_environment_once(monkeypatch, tmp_p
         place = Path(next(word for word in command if word.startswith(str(tmp_path))))
         if "venv" in command:
             time.sleep(0.1)
-            place.mkdir()  # fails if it is there, as uv does
+            place.mkdir()  # fails if it exists, as uv does
             created.append(place)
 
     monkeypatch.setattr(run, "_call", call)
@@ -252,6 +252,6 @@ def test_recorded_systems_are_alphabetical_and_every_class_separates_them(record
     assert [system["name"] for system in real] == sorted((system["name"] for system in real), key=str.casefold)
     assert every(0 < len(its["failed_by"]) < its["systems"] for its in recorded["classes"].values())
     passed = [system for system in real if system["controls"]["passed"] == system["controls"]["of"]]
-    # Controls of hostile sessions are asked last: after a refusal, or after an erasure that ends time travel (Iceberg).
+    # Controls of hostile sessions run last: after a refusal, or after an erasure that ends time travel (Iceberg).
     failed = [system["by_class"] for system in real if system not in passed]
     assert every(kinds["hostile_session"].get("refused") or kinds["erasure"].get("leak") for kinds in failed)

@@ -1,4 +1,4 @@
-"""Systems that run here: what each class catches, and ours."""
+"""Systems that run here, including pitlake, and the systems that each class catches."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ from tests.every import every
 ROOT = Path(__file__).resolve().parents[2]
 HERE = ("DuckDB, event <= T", "DuckDB, optional T", "DuckDB, both stamps", "Delta Lake, T as it is")
 BY_LOAD = {"back_dated", "vendor_rewrite", "split_adjusted", "random_history"}
-"""What only the load's time tells."""
+"""The classes that only the time of the load can decide."""
 
 
 def failing(verdicts, verdict=LEAK):
@@ -96,7 +96,7 @@ def test_systems_with_an_optional_instant_leak_if_the_caller_omits_the_instant(s
 
 @pytest.mark.parametrize("name", ["todays_universe", "todays_identifier", "snapshot_endpoint"])
 def test_dating_by_the_sources_documentation_avoids_todays_list_and_ticker_leaks(scored, name):
-    """As a parser reads it, it leaks; by the source's documentation, or by the store's own writes, it does not."""
+    """Stamps read literally leak; stamps read by the source's documentation, or dated by the store's writes, do not."""
     assert name in failing(scored("DuckDB, available_at <= T"))
     for right in ("DuckDB, WHERE, careful", "DuckDB, both stamps", "Delta Lake, live", "pitlake, gate"):
         verdicts = [each for each in scored(right, ("bars", "news")) if each.kind == name]

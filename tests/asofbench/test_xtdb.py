@@ -1,4 +1,4 @@
-"""XTDB where Java and its jars are: what its configurations show, and that its process ends."""
+"""XTDB, if Java and its jars are installed: the results of its configurations, and the end of its process."""
 
 import json
 import subprocess

@@ -1,1 +1,1 @@
-"""Faults around the lake, caused on purpose: of disks, processes, clocks, limits, stores and providers."""
+"""Deliberate faults around the lake: in disks, processes, clocks, limits, stores and providers."""

@@ -1,6 +1,6 @@
-"""Campaigns of faults. Each round of a share disturbs a lake and compares it with an undisturbed one.
+"""Fault campaigns. Each round disturbs a lake and compares it with an undisturbed one.
 
-A failure says what was wrong, by its first word: lost, doubled, half-visible, stuck, untrue or broken.
+The first word of a failure is its kind: lost, doubled, half-visible, stuck, untrue or broken.
 """
 
 import random
@@ -20,7 +20,7 @@ ROUNDS = 25
 
 
 def share(surroundings: Callable[[], AbstractContextManager[Round]], seed: int, folder: Path) -> Tally:
-    """Run rounds in the same surroundings. One that can't be judged is a failure, not the end."""
+    """Run rounds in the same surroundings. A round that cannot be judged is a failure and does not end the share."""
     tally = Tally(ROUNDS)
     with surroundings() as play:
         for number in range(seed * ROUNDS, (seed + 1) * ROUNDS):

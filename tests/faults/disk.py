@@ -1,6 +1,6 @@
-"""A small separate disk, which does not need root: a tmpfs in a mount namespace of the user's.
+"""A small separate disk that does not need root: a tmpfs in a mount namespace of the user.
 
-`python -m tests.faults.disk FOLDER floor|no-floor BYTES …` runs inside: one publish for each amount of free space.
+`python -m tests.faults.disk FOLDER floor|no-floor BYTES …` runs inside. It publishes once per amount of free space.
 """
 
 import gc
@@ -27,12 +27,12 @@ ROOT = Path(__file__).resolve().parents[2]
 MOUNTED = 'mount -t tmpfs -o size="$1" tmpfs "$2" && shift 2 && exec "$@"'
 NOON, SEEN = utc("2024-03-05T12:00:00-05:00"), utc("2024-05-06T12:00:00-04:00")
 NEXT_MONTH = utc("2024-04-05T12:00:00-04:00")
-LOOK = 4096  # the poll of a run is kept, whether it published or not
+LOOK = 4096  # the size of a run's poll, which is kept even if the run did not publish
 FIRST = [Toy("a", "x", NOON), Toy("b", "x", NOON)]
 
 
 def inside(folder: Path, size: str, *arguments: str, seconds: float = 300) -> Any:
-    """What `python -m MODULE FOLDER …` printed as JSON with a small disk at the folder."""
+    """Run `python -m MODULE FOLDER …` with a small disk at the folder, and return the JSON that it prints."""
     folder.mkdir(parents=True, exist_ok=True)
     command = [
         "unshare",
@@ -52,7 +52,7 @@ def inside(folder: Path, size: str, *arguments: str, seconds: float = 300) -> An
 
 
 def free(disk: Path) -> int:
-    """Bytes free."""
+    """Return the number of free bytes."""
     return shutil.disk_usage(disk).free
 
 
@@ -66,7 +66,7 @@ def leave(disk: Path, room: int) -> None:
 
 
 def second(run: int) -> list[Toy]:
-    """Rows of two months that no compression makes small."""
+    """Return rows of two months that cannot be compressed."""
     texts = [os.urandom(4000).hex() for _ in range(4)]
     return [
         Toy(f"{number}{run}", text, at)
@@ -75,7 +75,7 @@ def second(run: int) -> list[Toy]:
 
 
 def handles() -> int:
-    """How many files are open. Arrow's threads close files a moment later, so the lowest of several counts is used."""
+    """Return the number of open files: the lowest of several counts, because Arrow's threads close files late."""
     counts = []
     for _ in range(10):
         time.sleep(0.01)
@@ -84,7 +84,7 @@ def handles() -> int:
 
 
 def attempt(lake: Lake, disk: Path, room: int, run: int) -> dict[str, Any]:
-    """Run one publish with this much free space; return its outcome, and what it left behind."""
+    """Publish once with this much free space. Return the outcome and the leftovers."""
     display, session = (lake.head(), rows(lake), gaps(lake)), handles()
     seen = SEEN + timedelta(days=run)
     leave(disk, room)
@@ -116,7 +116,7 @@ def attempt(lake: Lake, disk: Path, room: int, run: int) -> dict[str, Any]:
 
 
 def steps(disk: Path, rooms: Iterable[int]) -> list[dict[str, Any]]:
-    """Run an attempt with each amount of free space, and then one with enough."""
+    """Attempt to publish with each amount of free space, and finally with enough."""
     lake = Lake(disk / "lake")
     publish(lake, FIRST, SEEN)
     return [attempt(lake, disk, room, number) for number, room in enumerate([*rooms, 8 << 20])]

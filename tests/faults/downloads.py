@@ -1,5 +1,5 @@
-"""Rounds of broken downloads: bulk files with damaged members, and syncs between faults of EDGAR. The result is
-compared with a lake whose source never failed, made once for each state of the source.
+"""Rounds of broken downloads: bulk files with damaged members, and syncs while EDGAR has faults. The result is
+compared with a lake whose source never failed, which is built once per state of the source.
 """
 
 import contextlib
@@ -39,18 +39,18 @@ QUESTIONS = (
     "SELECT DISTINCT cik, kind, name FROM names ORDER BY ALL",
 )
 ASKED_SHARE = 0.05
-"""The share of rounds whose lakes are compared by the answers of sessions, too."""
+"""The share of rounds in which the answers of sessions are compared, too."""
 STATUSES = (403, 404, 408, 429, 500, 503)
 FAULTS = ("drop", "short")
 ONE_ENGINE = patch.object(expectations, "validate", lambda _rows, _rules: {})
-"""The rows are not checked a second time, by Great Expectations, which would take half of a round's time."""
+"""Skips the second check of the rows, by Great Expectations, which would take half of a round's time."""
 FILED = (clock.new_york_day(clock.now()) - timedelta(days=3)).isoformat()
-"""The date of new filings, which EDGAR shows days later."""
+"""The date of new filings, some days before today."""
 JSON = {"content-type": "application/json"}
 
 
 def content(lake: Lake) -> list[list[str]]:
-    """Return the rows of every dataset that a sync fills, without the columns that name the fetch."""
+    """Return the rows of every dataset that a sync fills, without the columns that depend on the fetch."""
     *rows, names = (stored(lake, dataset) for dataset in DATASETS)
     listed = [[str([value for name, value in row.items() if name not in OF_FETCH]) for row in each] for each in rows]
     return [*map(sorted, listed), sorted({f"{row['cik']} {row['kind']} {row['name']}" for row in names})]
@@ -63,7 +63,7 @@ def answered(lake: Lake) -> list[list[tuple[object, ...]]]:
 
 
 class Well:
-    """Lakes whose source never failed, one for each state of the source. load: fills one from files in a folder."""
+    """Lakes whose source never failed, one per state of the source. load: fills a lake from the files of a folder."""
 
     def __init__(self, folder: str, load: Callable[[Lake, Path], Progress]) -> None:
         self._folder, self._load = Path(folder), load
@@ -79,7 +79,7 @@ class Well:
         return lake
 
     def differences(self, lake: Lake, state: str, home: Path, chance: random.Random) -> list[str]:
-        """Return at most two rows that only one of the lakes has, or that their sessions answer differently."""
+        """Return a few rows that only one of the lakes has; "answers" if only the answers of sessions differ."""
         well = self.lake(state, home)
         left, right = (Counter(row for rows in each for row in rows) for each in (content(lake), self._rows[state]))
         if left != right:
@@ -88,7 +88,7 @@ class Well:
 
 
 class Zips:
-    """Bulk files with one to five damaged members."""
+    """Rounds with bulk files of which one to five members are damaged."""
 
     def __init__(self, folder: str) -> None:
         self._well = Well(folder, _loaded)
@@ -130,7 +130,7 @@ class Zips:
 
 
 class Answers:
-    """An EDGAR whose answers fail for a few syncs, then are correct for two. Half of the lakes were synced before."""
+    """Rounds with an EDGAR that fails for a few syncs and then works for two. Half of the lakes were synced before."""
 
     def __init__(self, server: Loopback, folder: str) -> None:
         self._server, self._well = server, Well(folder, lambda lake, _: _synced(lake))
@@ -201,7 +201,7 @@ def _members(companies: list[Company]) -> dict[str, dict[str, bytes]]:
 
 @contextlib.contextmanager
 def zips() -> Iterator[Zips]:
-    """Bulk loads without further processes, which take seconds to start."""
+    """Yield rounds that bulk-load in one process, because worker processes take seconds to start."""
 
     @contextlib.contextmanager
     def processes() -> Iterator[ThreadPoolExecutor]:
@@ -214,7 +214,7 @@ def zips() -> Iterator[Zips]:
 
 @contextlib.contextmanager
 def edgars() -> Iterator[Answers]:
-    """An invented EDGAR on the loopback, queried again without waiting."""
+    """Yield rounds with a simulated EDGAR on the loopback, queried again without waiting."""
     server = Loopback()
     variables = {"PITLAKE_SEC_EDGAR_URL": server.url, "SEC_EDGAR_USER_AGENT": "Jane Doe jane@example.com"}
     with (

@@ -1,4 +1,4 @@
-"""The campaign's rounds with outside systems: the graph, the providers and the object store, each behind a proxy."""
+"""The campaign's rounds with outside systems: the graph, the providers and the object store."""
 
 import contextlib
 import os
@@ -38,14 +38,14 @@ Found = tuple[Counter[str], list[str]]
 
 
 class Graphs:
-    """A real graph server behind a proxy that can be shut, and the result of undisturbed runs."""
+    """Rounds with a real graph server behind a proxy that can be shut."""
 
     def __init__(self, server: GraphServer) -> None:
         self._server, self._door = server, Door(urlsplit(server.uri).port)
         self._due: dict[str, object] = {}
 
     def __call__(self, chance: random.Random, home: Path) -> Found:
-        """A run during which the graph is cut off, interrupted or slow: all of it is published, or nothing."""
+        """Run while the graph is cut off, interrupted or slow, and check that all rows are published, or none."""
         name, what = chance.choice(OF_GRAPH), chance.choice(("cut", "blink", "slow"))
         if name not in self._due:
             lake = Lake(home / "undisturbed")
@@ -88,13 +88,13 @@ class Graphs:
 
 
 class Providers:
-    """Every provider, simulated on the loopback."""
+    """Rounds with every provider, simulated on the loopback."""
 
     def __init__(self, server: Loopback) -> None:
         self._server = server
 
     def __call__(self, chance: random.Random, home: Path) -> Found:
-        """Query a source that misbehaves, and once more when it does not."""
+        """Query a source that misbehaves, and query it again once it works."""
         (source, op), case = (
             chance.choice(sorted(ASKED)),
             chance.choice([each for each in CASES if each.name != "timeout"]),
@@ -118,13 +118,13 @@ class Providers:
 
 
 class Stores:
-    """An object store behind a proxy."""
+    """Rounds with an object store behind a proxy."""
 
     def __init__(self, proxy: Proxy) -> None:
         self._proxy = proxy
 
     def __call__(self, chance: random.Random, home: Path) -> Found:
-        """Publish, compact and vacuum while answers are lost, cut off or refused, and then once more."""
+        """Publish, compact and vacuum while responses are lost, cut off or refused; then publish without faults."""
         share, sure = chance.choice((0.05, 0.2, 0.5)), threading.Lock()
 
         def fault(_method: str, _path: str) -> str | None:
@@ -174,7 +174,7 @@ class Stores:
 
 @contextlib.contextmanager
 def providers() -> Iterator[Providers]:
-    """Run every provider while the block runs."""
+    """Simulate every provider during the block, and yield their rounds."""
     feeds = [feed.provider for feed in all_feeds().values()]
     secrets = {names[0]: KEY for each in feeds for names in each.secrets.values()}
     contacts = {name: CONTACT for each in feeds for name in each.contact[:1]}
@@ -188,14 +188,14 @@ def providers() -> Iterator[Providers]:
 
 @contextlib.contextmanager
 def stores() -> Iterator[Stores]:
-    """An object store with one empty bucket."""
+    """Start an object store with one empty bucket, and yield its rounds."""
     with object_store() as store, Proxy(store) as proxy, patch.dict(os.environ, settings(proxy.url)):
         yield Stores(proxy)
 
 
 @contextlib.contextmanager
 def graphs() -> Iterator[Graphs]:
-    """The embedded server over the sample world."""
+    """Start the embedded server with the sample world, and yield its rounds."""
     with sample_server() as server:
         yield Graphs(server)
 

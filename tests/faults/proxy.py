@@ -1,4 +1,4 @@
-"""An HTTP proxy in front of an object store: it passes everything on, and loses or truncates the requested answers."""
+"""An HTTP proxy in front of an object store that loses, truncates or refuses responses on request."""
 
 import contextlib
 import http.client
@@ -13,8 +13,8 @@ Fault = Callable[[str, str], str | None]
 
 
 class Proxy:
-    """A proxy of another server on this machine. `fault` is called with the method and path of every request; the fault
-    it returns is applied to the answer and counted in `done`. Use as a context manager.
+    """A proxy of another server on this machine, and a context manager. `fault` is called with the method and path of
+    every request. The fault it returns is applied to the response and counted in `done`.
     """
 
     def __init__(self, target: str) -> None:
@@ -35,7 +35,7 @@ class Proxy:
 
 
 def once(kind: str, method: str, part: str, times: int = 1) -> Fault:
-    """Return a fault for this many requests of a method whose path contains a text."""
+    """Return a fault for this many requests with a method and a path that contains `part`."""
     left, lock = [times], threading.Lock()
 
     def fault(question: str, path: str) -> str | None:
@@ -86,6 +86,6 @@ def _handler(proxy: Proxy) -> type[BaseHTTPRequestHandler]:
                 super().handle()
 
         def log_message(self, *_: Any) -> None:
-            """No client reads it."""
+            """Log nothing."""
 
     return Handler

@@ -1,5 +1,5 @@
-"""The campaign's rounds: each disturbs a lake in one way and reports how it differs from an undisturbed
-lake. A problem is one line; the kinds of problems are `lost, doubled, half-visible, stuck, untrue`.
+"""The campaign's rounds. Each disturbs a lake in one way and reports its differences from an undisturbed lake.
+A problem is one line that begins with its kind: lost, doubled, half-visible, stuck or untrue.
 """
 
 import json
@@ -32,7 +32,7 @@ PLACES = (
 
 
 class Pair:
-    """A disturbed lake and an undisturbed one, after the same work."""
+    """A disturbed and an undisturbed lake on which the same work is done."""
 
     def __init__(self, home: Path, chance: random.Random) -> None:
         self.disturbed, self.undisturbed = str(home / "disturbed"), str(home / "undisturbed")
@@ -43,7 +43,7 @@ class Pair:
                 _well(work.run("day", root, self.number))
 
     def befall(self, name: str, kill: "tuple[object, ...] | float | None") -> tuple[bool, list[str]]:
-        """Do the work with a kill and again without; return whether it was killed, and what is wrong."""
+        """Do the work with a kill, then again without. Return whether it was killed, and the problems."""
         self.number += 1
         before = work.shown(self.disturbed)
         _well(work.run(name, self.undisturbed, self.number))
@@ -67,7 +67,7 @@ class Pair:
 
 
 def kills(chance: random.Random, home: Path) -> tuple[Counter[str], list[str]]:
-    """kill -9 of publish, backfill, compaction, vacuum and receipts, at a time or around a call."""
+    """Kill publish, backfill, compaction, vacuum and receipts with -9, at a random time or around a call."""
     pair, counts, problems = Pair(home, chance), Counter[str](), []
     for name in chance.sample([*work.WORK, "vacuuming"], 4):
         at_time = chance.random() < 0.3
@@ -81,7 +81,7 @@ def kills(chance: random.Random, home: Path) -> tuple[Counter[str], list[str]]:
 
 
 def full_disks(chance: random.Random, home: Path) -> tuple[Counter[str], list[str]]:
-    """Publish onto a disk that has 4 KB more each time, from a random size on, with and without a floor."""
+    """Publish onto a disk with 4 KB more room each time, from a random size on, with or without a floor."""
     floor, small = chance.choice(("floor", "no-floor")), home / "disk"
     first = chance.randrange(0, 100) if floor == "no-floor" else chance.randrange(200, 290)
     rooms = [str(4096 * step) for step in range(first, first + 8)]
@@ -100,7 +100,7 @@ def full_disks(chance: random.Random, home: Path) -> tuple[Counter[str], list[st
 
 
 def writers(chance: random.Random, home: Path) -> tuple[Counter[str], list[str]]:
-    """Writers and a compaction at the same time, one of them killed."""
+    """Run two writers and a compaction at the same time, and kill one of them."""
     lake = Lake(home / "lake")
     lake.start()
     tasks = [("own_and_common", "p"), ("own_and_common", "q"), ("compactions", "r")]
@@ -143,7 +143,7 @@ def writers(chance: random.Random, home: Path) -> tuple[Counter[str], list[str]]
 
 
 def clocks(chance: random.Random, home: Path) -> tuple[Counter[str], list[str]]:
-    """A writer whose clock is behind the newest commit: it waits for a few seconds, and refuses more."""
+    """Run a writer whose clock is behind the newest commit; it waits for a few seconds, but refuses more."""
     pair = Pair(home, chance)
     seconds = chance.choice((0.5, 3.0, 60.0, 86_400.0))
     before = work.shown(pair.disturbed)
@@ -159,7 +159,7 @@ def clocks(chance: random.Random, home: Path) -> tuple[Counter[str], list[str]]:
 
 
 def limits(chance: random.Random, home: Path) -> tuple[Counter[str], list[str]]:
-    """A question under a low `ulimit`: the answer, or one sentence that names the limit."""
+    """Run a command under a low `ulimit`; it succeeds, or fails with one sentence that names the limit."""
     root = home / "lake"
     for number in range(3):
         _well(work.run("day", str(root), number))

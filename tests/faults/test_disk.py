@@ -1,4 +1,4 @@
-"""A small sample of the campaign's full disks: one that fills up, and files that may not grow, in steps."""
+"""A small sample of the campaign's full disks: a disk that fills up in steps, and files that may not grow."""
 
 import resource
 import subprocess
@@ -37,7 +37,7 @@ def test_a_full_disk_is_reported_and_leaves_the_lake_unchanged(tmp_path, floor):
     for item in failed:
         assert item["told"].startswith("No space left on device")
         assert f"({small}/lake" in item["told"]
-        if floor == "floor":  # without one, a disk that is full to the byte has no room to undo a commit either
+        if floor == "floor":  # without a floor, a disk that is full to the byte has no room to undo a commit either
             assert item["lost"] <= disk.LOOK
     assert abs(sum(each["handles"] for each in result)) <= 2
 

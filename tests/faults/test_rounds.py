@@ -1,4 +1,4 @@
-"""A sample of the campaign (`make faults`): a round or two of the kinds that take seconds, always the same ones."""
+"""A fixed sample of the campaign (`make faults`): one or two rounds of each kind that takes seconds."""
 
 import random
 

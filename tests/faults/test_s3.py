@@ -1,4 +1,4 @@
-"""A small sample of the campaign's object store: answers lost or cut off on their way, for each kind of file."""
+"""A small sample of the campaign's object store: lost and truncated responses, for each kind of file."""
 
 import os
 from datetime import timedelta
@@ -31,7 +31,7 @@ def url(proxy, monkeypatch, tmp_path):
 
 
 def elsewhere(monkeypatch, tmp_path, url):
-    """Return the lake as seen by a machine that has no copy of its files."""
+    """Return the lake as another machine sees it, which has no copies of its files."""
     monkeypatch.setenv("PITLAKE_CACHE", str(tmp_path / "cache of another machine"))
     return Lake(url)
 

@@ -1,6 +1,6 @@
-"""The work of the campaign's processes on a toy lake, and what such a lake shows.
+"""The work of the campaign's processes on a toy lake, and the visible content of such a lake.
 
-Processes are forked from a server that has imported everything and used nothing, so that they start at once.
+Processes are forked from a server that has imported everything but used nothing, so that they start at once.
 """
 
 import multiprocessing
@@ -33,19 +33,19 @@ _context.set_forkserver_preload([__name__])
 
 
 def day(lake: Lake, number: int) -> None:
-    """One day's run: a row of its own, one that changes, a gap."""
+    """Publish one day: a new row, a row that changes each day, and a gap."""
     toys = [Toy(f"own {number}", "x", NOON + timedelta(days=number % 60)), Toy("changing", str(number), NOON)]
     publish(lake, toys, _seen(number), {NOON.date(): [StagedGap("no_data", "no text", f"Toy:{number}")]})
 
 
 def backfill(lake: Lake, number: int) -> None:
-    """A run over many days."""
+    """Publish many days in one run."""
     toys = [Toy(f"{number} of {offset}", "x" * 400, NOON + timedelta(days=offset)) for offset in range(90)]
     publish(lake, toys, _seen(number))
 
 
 def compaction(lake: Lake, _number: int) -> None:
-    """Every closed month."""
+    """Compact every closed month."""
     lake.compact(TOY, before="2025-12")
 
 
@@ -56,7 +56,7 @@ def vacuuming(lake: Lake, _number: int) -> None:
 
 
 def receipt(lake: Lake, _number: int) -> None:
-    """The receipt of a question, kept."""
+    """Keep the receipt of a question."""
     with _asking(lake, AS_OF[1]) as session:
         session.sql(QUESTION).keep(lake)
 
@@ -67,7 +67,7 @@ WORK: dict[str, Callable[[Lake, int], None]] = {
 
 
 def shown(root: str) -> dict[str, Any]:
-    """Return what the newest version shows: stored rows and gaps, answers of sealed sessions, and leftovers."""
+    """Return the content of the newest version: stored rows and gaps, answers of sealed sessions, and leftovers."""
     lake, staging = Lake(root), Path(root) / STAGING
     answers = []
     for as_of in AS_OF:
@@ -86,8 +86,8 @@ def shown(root: str) -> dict[str, Any]:
 def run(work: str, root: str, *arguments: Any, kill: "tuple[Any, ...] | float | None" = None) -> tuple[int, Any]:
     """Run a function of this module in a separate process; return its exit code and its result, or the error it raised.
 
-    kill: the seconds after its start, or a call (owner, name, which call, "before" or "after"). A process
-    that does not end is killed and TimeoutError raised.
+    kill: the time in seconds after the start, or a call (owner, name, number of the call, "before" or "after").
+    A process that does not end is killed, and TimeoutError is raised.
     """
     here, there = _context.Pipe(duplex=False)
     process = _context.Process(

@@ -1,4 +1,4 @@
-"""Arrow tables for tests of the gate: valid ones, with columns replaced, and the code that each row gets."""
+"""Arrow tables for tests of the gate: a valid table with replaced columns, and the code of each row."""
 
 from datetime import datetime, timedelta, timezone
 
@@ -23,7 +23,7 @@ def rows(count=1, /, **columns):
 
 
 def codes(table, cutoff=CUTOFF, **options):
-    """The code of each row, None where it is clean."""
+    """Return the code of each row, None for clean rows."""
     result = violations_in(table, cutoff, **options)
     assert sum(result.codes.values()) == len(result.rows) <= SHOWN_ROWS
     assert bool(result) == bool(result.rows)
@@ -37,7 +37,7 @@ def stamps(*values, unit="us", zone="UTC"):
 
 
 def texts_of(kind):
-    """Builds a column of texts in one of the ways Arrow stores them."""
+    """Return a function that builds a column of strings, stored in one of Arrow's formats."""
     if kind == "dictionary":
         return lambda values: pa.array(values, pa.string()).dictionary_encode()
     if kind == "run ends":

@@ -1,4 +1,4 @@
-"""The gate's benchmark measures what it says: the same rows, clean, judged by both forms."""
+"""The gate's benchmark measures what it claims: both forms judge the same clean rows."""
 
 import pytest
 

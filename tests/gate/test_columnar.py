@@ -1,4 +1,4 @@
-"""The gate over Arrow tables: every code in every type a column may have, and the shapes Arrow can take."""
+"""The gate over Arrow tables: every code, in columns of every possible type and in all of Arrow's layouts."""
 
 from datetime import date, datetime, timedelta, timezone
 
@@ -25,7 +25,7 @@ def test_an_empty_table_is_clean():
     none = rows(3)[:0]
     assert not violations_in(none, CUTOFF)
     place = none.column_names.index("available_at")
-    bare = pa.Array.from_buffers(none.schema.field(place).type, 0, [None, None])  # as another library may hand it over
+    bare = pa.Array.from_buffers(none.schema.field(place).type, 0, [None, None])  # as other libraries may pass it
     assert not violations_in(none.set_column(place, "available_at", bare), CUTOFF)
     assert not violations_in(pa.table({}), CUTOFF)
     assert not violations_in(pa.table({"daily_stock": pa.array([], pa.string())}), CUTOFF)

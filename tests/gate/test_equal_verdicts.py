@@ -1,6 +1,6 @@
-"""The gate's two forms give one verdict: hostile rows, judged as a table and one by one as items, code for code.
+"""The two forms of the gate agree: hostile rows get the same codes as a table and one by one as items.
 
-The item form is made here from `Table.to_pylist`, not by the code under test: instants as ISO text, maps as objects.
+The items are built from `Table.to_pylist`, not by the code under test, with instants as ISO text and maps as objects.
 """
 
 import json
@@ -14,7 +14,7 @@ from pitlake.clock import micros
 from pitlake.gate import rules
 from pitlake.gate.columnar import _goes_in_bulk, violations_in
 
-CUTOFF = datetime(2024, 3, 10, 7, 30, tzinfo=timezone.utc)  # In the hour that New York's clocks skip.
+CUTOFF = datetime(2024, 3, 10, 7, 30, tzinfo=timezone.utc)  # In the hour that New York skips.
 MICRO = timedelta(microseconds=1)
 NEAR = [CUTOFF - MICRO, CUTOFF, CUTOFF + MICRO, CUTOFF + timedelta(hours=1), CUTOFF - timedelta(hours=1)]
 UNSEEN = ["\u200b", "\ufeff", "\x00", "\u0301", "\xad", " ", "\u3000", "\ud800"]
@@ -24,7 +24,7 @@ LETTERS = str.maketrans({key: value for key, value in LOOK_ALIKE.items() if len(
 
 @st.composite
 def keys(draw):
-    """Forbidden keys in disguises, near misses, and keys that mean nothing."""
+    """Generate forbidden keys in disguise, near misses, and harmless keys."""
     key = draw(st.sampled_from(sorted(rules.FORBIDDEN_KEYS)))
     disguise = draw(st.integers(0, 9))
     if disguise == 1:
@@ -51,7 +51,7 @@ VALUES = st.recursive(
 
 
 def escaped(text, every):
-    """The same JSON with every n-th letter inside it written as an escape."""
+    """Return the JSON with every n-th letter written as an escape."""
     return "".join(
         f"\\u{ord(letter):04x}" if index % every == 0 and letter.isalpha() else letter
         for index, letter in enumerate(text)
@@ -60,7 +60,7 @@ def escaped(text, every):
 
 @st.composite
 def hidden_json(draw):
-    """JSON texts: in strings in strings, escaped, padded, broken, doubled, deep."""
+    """Generate JSON strings that are nested in strings, escaped, padded, broken, repeated or deep."""
     text = json.dumps(draw(VALUES), ensure_ascii=draw(st.booleans()))
     change = draw(st.integers(0, 9))
     if change == 1:
@@ -90,7 +90,7 @@ TEXTS = st.none() | st.text(max_size=8).filter(lambda text: text.isprintable()) 
 
 @st.composite
 def instant_texts(draw):
-    """Instants spelled well and badly, most of them within a microsecond of the cut-off."""
+    """Generate valid and invalid instants, most of them within a microsecond of the cut-off."""
     moment = draw(st.sampled_from(NEAR) | st.datetimes(timezones=st.just(timezone.utc)))
     zone = timezone(timedelta(minutes=draw(st.integers(-1439, 1439))))
     try:
@@ -208,7 +208,7 @@ def nested_columns(draw, size):
 
 @st.composite
 def tables(draw):
-    """A table of hostile rows, in chunks, and often a slice of a larger one."""
+    """Generate a table of hostile rows in chunks, often a slice of a larger table."""
     size = draw(st.integers(1, 6))
     columns = {}
     if draw(st.integers(0, 9)) != 5:
@@ -227,7 +227,7 @@ def tables(draw):
 
 
 def rendered(value, kind):
-    """A value of `to_pylist` as a JSON reader sees it; only what the rules tell apart is changed."""
+    """Return a value of `to_pylist` as JSON would have it, changing only what matters to the rules."""
     if isinstance(value, datetime):
         return (value.astimezone(timezone.utc) if kind.tz else value).isoformat()
     if isinstance(value, date):
@@ -277,7 +277,7 @@ def test_instants_in_texts_are_judged_alike_in_bulk_and_alone(texts):
 
 @st.composite
 def staged_tables(draw):
-    """Tables of the types the lake stages, which are judged in bulk; often a slice, in chunks."""
+    """Generate tables of the types that the lake stages and the gate judges in bulk, in chunks and often sliced."""
     size = draw(st.integers(1, 6))
     instant = st.sampled_from(NEAR) | st.none()
     source = st.sampled_from([*rules.SOURCES, *rules.SOURCES, "", None])
@@ -298,7 +298,7 @@ def staged_tables(draw):
 
 
 def far_instants(size):
-    """Instants of the years 1 and 9999, to the microsecond."""
+    """Generate a column of the first and last microseconds of the years 1 to 9999."""
     first, last = (
         micros(rules.parse_instant(text)) for text in ("0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z")
     )

@@ -1,4 +1,4 @@
-"""Forbidden keys in Arrow tables: as columns, inside values of any type, and in JSON within texts and bytes."""
+"""Forbidden keys in Arrow tables: as columns, inside values of any type, and in JSON within strings and bytes."""
 
 import json
 import re
@@ -157,14 +157,14 @@ def test_nesting_levels_of_a_type_and_of_its_json_add_up():
 
 @cache
 def letter_like():
-    """Every character beyond ASCII that the rules fold to letters of a forbidden key, with those letters."""
+    """Return every non-ASCII character that the rules fold to letters of a forbidden key, with these letters."""
     parts = {key[start:end] for key in rules.FORBIDDEN_KEYS for start in range(len(key)) for end in range(len(key) + 1)}
     folded = {number: rules._folded(chr(number)) for number in range(0x80, sys.maxunicode + 1)}
     return {chr(number): letters for number, letters in folded.items() if letters and letters in parts}
 
 
 def test_no_character_folds_to_more_letters_than_its_bytes_can_stand_for():
-    """What makes the loose spelling a superset: in bulk, each byte beyond ASCII may be one letter, an escape four."""
+    """The bulk pattern misses nothing, because a non-ASCII byte may stand for one letter and an escape for four."""
     assert len(letter_like()) > 800
     for character, letters in letter_like().items():
         assert len(letters) <= min(len(character.encode()), len(hidden._WIDENED.encode()))

@@ -1,4 +1,4 @@
-"""Arrow's instants and dates as text: exact in every unit, and marked where Python has no such instant."""
+"""Arrow's instants and dates as text: exact in every unit, and marked if Python cannot represent the instant."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""The rules over one item and one envelope: every code, every fault, and the ways to hide a forward return."""
+"""The rules for one item and one envelope: every code, every fault, and the ways to hide a forward return."""
 
 import json
 import sys
@@ -390,7 +390,7 @@ def test_there_are_exactly_four_source_tags_and_datasets_use_no_others():
     assert {dataset.source_tag for dataset in all_datasets().values()} <= set(rules.SOURCES)
 
 
-# The first and the last of what a reader does not see in a key.
+# The first and last character of each range that readers do not see in a key.
 UNSEEN = [
     (0x00, 0x20), (0x7F, 0xA0), (0xAD, 0xAD), (0x300, 0x36F), (0x483, 0x489), (0x61C, 0x61C), (0x115F, 0x1160),
     (0x1680, 0x1680), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF), (0x2000, 0x200F),

@@ -8,7 +8,7 @@ from tests.shared import postgres_folder
 
 @pytest.fixture(scope="session")
 def server():
-    """A running server, None where none is installed."""
+    """A running server; None if Postgres is not installed."""
     if programs() is None:
         yield None
         return

@@ -1,4 +1,4 @@
-"""One frame as a table of every kind that can be mounted."""
+"""Functions that store a frame as a table of each kind that can be mounted."""
 
 import json
 from contextlib import closing
@@ -76,7 +76,7 @@ ORIGINS = (in_parquet, in_duckdb, in_delta, in_iceberg, in_postgres)
 
 
 def execute(running, *statements, database=DATABASE, alone=False):
-    """alone: outside of a transaction."""
+    """Execute statements. alone: without a transaction."""
     address = url(running).removesuffix(DATABASE) + database
     with closing(psycopg2.connect(address)) as connection:
         connection.autocommit = alone

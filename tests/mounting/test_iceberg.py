@@ -1,4 +1,4 @@
-"""Iceberg in and out: a table of a catalog is mounted, and a lake as of T is a namespace that pyiceberg reads."""
+"""Iceberg in and out: mounting a table of a catalog, and a lake as of T as a namespace that pyiceberg reads."""
 
 from datetime import datetime, timezone
 
@@ -34,11 +34,11 @@ def lake(tmp_path_factory):
 
 @pytest.fixture
 def own(tmp_path, monkeypatch):
-    """A catalog that pyiceberg is configured for."""
+    """A catalog that pyiceberg's configuration names."""
     (tmp_path / "own").mkdir()
     monkeypatch.setenv("PYICEBERG_CATALOG__OWN__URI", f"sqlite:///{tmp_path}/own/catalog.db")
     monkeypatch.setenv("PYICEBERG_CATALOG__OWN__WAREHOUSE", (tmp_path / "own").as_uri())
-    monkeypatch.setattr("pyiceberg.catalog._ENV_CONFIG", Config())  # pyiceberg reads it when it is imported
+    monkeypatch.setattr("pyiceberg.catalog._ENV_CONFIG", Config())  # pyiceberg reads it during its import
     catalog = load_catalog("own")
     catalog.create_namespace("desk")
     catalog.create_table("desk.scores", SCORES.schema).append(SCORES)

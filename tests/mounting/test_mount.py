@@ -1,4 +1,4 @@
-"""A user's own table in a lake: typed, dated, refused, mounted again."""
+"""A user's table in a lake: types, dates, refusals, and mounting it again."""
 
 import json
 from datetime import date, datetime, timedelta, timezone
@@ -116,7 +116,7 @@ DATED = [
 
 @pytest.mark.parametrize(("text", "zone", "existing"), DATED)
 def test_dates_in_text_columns_are_never_read_too_early(lake, text, zone, existing):
-    """A date counts at its end; of two hours with the same name the later one counts; finer times are rounded up."""
+    """Dates take effect at the end of the day, ambiguous hours at the later reading. Finer times are rounded up."""
     mounted(lake, estimates(published_at=[text] * 3), timezone=zone)
     assert rows(lake, None, "DISTINCT available_at") == [(datetime.fromisoformat(existing),)]
 
@@ -232,7 +232,7 @@ def test_a_publish_that_fails_leaves_no_contract(lake, monkeypatch):
 
 
 def test_an_interrupted_first_mount_does_not_delay_the_dates_of_rows(lake, monkeypatch):
-    """Its poll was written, but no version has its rows, so the poll does not prove that rows were missing."""
+    """The poll was written, but no version has the rows, so the poll does not prove that rows were missing."""
 
     def stop(*_):
         raise KeyboardInterrupt
@@ -301,7 +301,7 @@ def test_a_row_missing_from_an_earlier_mount_is_not_dated_before_that_mount(lake
 
 @pytest.mark.parametrize(("trust_dates", "basis"), [(None, "observed"), (True, "between_polls")])
 def test_a_date_between_two_mounts_is_used_only_with_trust_dates(lake, trust_dates, basis, capfd):
-    """An endpoint that returns current values under the requested date looks the same."""
+    """An endpoint that returns current values under the requested date would look the same."""
     mounted(lake, estimates(), trust_dates=trust_dates)
     between = lake.now()
     later = estimates(ticker=["C", "D", "E"], published_at=[between.isoformat()] * 3)
@@ -331,7 +331,7 @@ def test_a_partial_table_may_later_add_an_older_row_of_a_key(lake):
 
 
 def test_a_row_still_to_come_does_not_date_an_older_row_of_its_key_in_a_partial_table(lake):
-    """Otherwise rows after T would decide what T sees."""
+    """Otherwise rows after T would change answers as of T."""
     of_a_key = {"ticker": ["A"] * 3, "period": ["q1"] * 3}
     mounted(lake, estimates(**of_a_key, published_at=["2100-01-01", LATE, LATE]).slice(0, 2), partial=True)
     lake.mount(estimates(**of_a_key).slice(0, 2), "estimates")
@@ -340,7 +340,7 @@ def test_a_row_still_to_come_does_not_date_an_older_row_of_its_key_in_a_partial_
 
 
 def test_remounting_a_large_table_publishes_only_the_changed_rows(lake, monkeypatch):
-    """A large table is compared with whole files of the lake, and an index of them is not made."""
+    """A large table is compared with whole files of the lake, without building an index."""
     monkeypatch.setattr(hash_index, "MANY", 0)
     monkeypatch.setattr(diff, "MANY", 0)
     mounted(lake, estimates())

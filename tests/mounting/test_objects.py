@@ -1,4 +1,4 @@
-"""Files and Delta tables of an object store, on a real S3 server on the loopback."""
+"""Files and Delta tables in an object store, a real S3 server on the loopback."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Tables with rare values: times at the ends of the calendar, finer clocks, names of files and keys."""
+"""Tables with rare values: times at the ends of the calendar, finer clocks, odd file names and keys."""
 
 import json
 from datetime import date, datetime, timezone
@@ -23,7 +23,7 @@ def mounted(lake, table, **options):
 
 
 def in_duckdb(folder, seen, value="1"):
-    """A table with one ordinary row and an odd one."""
+    """Create a table with an ordinary row and an odd row."""
     with duckdb.connect(folder / "own.duckdb") as database:
         database.execute("SET TimeZone = 'UTC'")
         database.execute(f"CREATE TABLE own AS SELECT 'ODD' AS ticker, {seen} AS seen, {value} AS value")
@@ -79,7 +79,7 @@ NANOSECONDS = {
 @pytest.mark.parametrize("zone", ["UTC", None])
 @pytest.mark.parametrize("outcome", ["frame", "parquet"])
 def test_timestamps_in_nanoseconds_are_rounded_up(lake, tmp_path, zone, outcome):
-    """Frames of pandas have them, with and without a zone."""
+    """pandas frames have such timestamps, with and without a zone."""
     seen = pa.array(NANOSECONDS, pa.timestamp("ns", zone))
     table = pa.table({"ticker": [*"ABCD"], "seen": seen, "value": seen})
     pq.write_table(table, tmp_path / "own.parquet")
@@ -120,7 +120,7 @@ def test_the_name_of_a_file_is_not_a_pattern(lake, tmp_path, name, other):
 
 
 def test_identifiers_stored_as_decimals_stay_distinct(lake):
-    """Warehouses export whole numbers as decimals without digits after the point."""
+    """Warehouses export integers as decimals without digits after the point."""
     ids = [2**53 + 1, 2**53 + 2, 2**53 + 3]
     ticker = pa.array([*map(Decimal, ids), Decimal(10**30)], pa.decimal128(38, 0))
     done = mounted(lake, pa.table({"ticker": ticker, "seen": ["2024-01-01"] * 4}))
@@ -215,7 +215,7 @@ STARTS = {
 
 @pytest.mark.parametrize(("lines", "message"), STARTS.values(), ids=STARTS)
 def test_rows_above_a_later_header_are_not_skipped_as_titles(lake, tmp_path, lines, message):
-    """A file that grows by a column would lose all rows before it."""
+    """A file that gains a column would lose all earlier rows."""
     (tmp_path / "own.csv").write_text("\n".join(lines))
     if message is None:
         assert mounted(lake, tmp_path / "own.csv").rows == 9

@@ -1,5 +1,5 @@
-"""Random contracts and tables: what is known as of T is what a slow filter says, whatever comes after T, and whatever
-kind of table holds the rows.
+"""Random contracts and tables: answers as of T equal the result of a slow filter, whatever follows after T, and for
+every kind of table.
 """
 
 import random
@@ -60,7 +60,7 @@ class Case:
         return pa.Table.from_pylist([row | {"at": write(row["at"])} for row in rows], schema)
 
     def other_future(self):
-        """The same rows up to the instant, and others after it."""
+        """Return the same rows up to the instant, and other rows after it."""
         after = [row | {"value": -1.0} for row in self.rows if not self.known(row)]
         remaining = [row for row in after if self.random.random() < 0.5]
         later = {"a": "W", "b": 9, "value": -2.0, "at": self.as_of + timedelta(days=1)}
@@ -132,7 +132,7 @@ class Stated:
         return {"a": f"K{place}", "seen": self._time(0.1), "until": self._time(0.4), "value": place}
 
     def known(self, statement):
-        """The instant of a time; None for one that is unset."""
+        """Return the instant at which a time takes effect; None for an unset time."""
         if statement is None or statement in UNSET:
             return None
         if isinstance(statement, datetime):
@@ -162,7 +162,7 @@ class Stated:
         })  # fmt: skip
 
     def _stored(self, statement):
-        """A time as a frame stores it: days are midnights."""
+        """Return a time as stored in a frame, where days are midnights."""
         if isinstance(statement, date) and not isinstance(statement, datetime):
             statement = datetime.combine(statement, time(), timezone.utc)
         elif statement is not None and self.is_naive:
@@ -178,7 +178,7 @@ class Stated:
 
 
 def share(seed, root):
-    """Compare one table at a hundred instants, for the campaign `mounts`."""
+    """Compare one table as of a hundred instants, for the campaign `mounts`."""
     if programs() is None:
         return compared(Stated(seed), root, None, 100)
     with postgres_folder() as place, postgres(place / "data") as running:
@@ -186,7 +186,7 @@ def share(seed, root):
 
 
 def compared(case, root, server, count):
-    """Return how many answers of one table, stored in every kind, were compared with its oracle."""
+    """Compare the answers of one table, stored as every kind of table, with those of its oracle."""
     tally, frame, instants = Tally(), case.frame(), sorted(case.instants(count))
     until, ended = ("until", "until IS NOT NULL") if case.has_ends else (None, "false")
     frame = frame if case.has_ends else frame.drop_columns("until")

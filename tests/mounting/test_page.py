@@ -1,4 +1,4 @@
-"""docs/mount.md: its commands and its Python, run from the top in one folder, with their output."""
+"""docs/mount.md: its commands and its Python run in order in one folder, and show the expected output."""
 
 import os
 import signal
@@ -40,7 +40,7 @@ def place(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def store(place):
-    """A bucket of the page's name with its objects."""
+    """A bucket with the name and objects of the page."""
     pq.write_table(estimates(), place / "1.parquet")
     with object_store() as url:
         urllib.request.urlopen(urllib.request.Request(f"{url}/research", method="PUT")).close()
@@ -55,7 +55,7 @@ def store(place):
 
 @pytest.fixture(scope="module")
 def database(server):
-    """A database of the page's name with its table, and the variables that locate it."""
+    """The variables that locate a database with the name and table of the page."""
     if server is None:
         return {}
     execute(server, "CREATE ROLE analyst LOGIN PASSWORD 'of-analyst'")
@@ -79,7 +79,7 @@ def needs_a_server(block):
 
 
 def typed(block, place, surroundings):
-    """Run a block, and stop it once it watches; returns what it shows."""
+    """Run a block, stop it once it watches, and return its output."""
     command = ["bash", "-euc", block.text] if block.language == "sh" else [sys.executable, "-c", block.text]
     with (
         (place / "shown").open("w+") as output,
@@ -102,7 +102,7 @@ def typed(block, place, surroundings):
 
 @pytest.fixture(scope="module")
 def shown(place, store, database):
-    """The output of each block, by number. All blocks before the requested one run once."""
+    """A function that returns the output of a block by number. Earlier blocks run once before it."""
     texts = {}
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     surroundings = {"PATH": path, "PYTHONPATH": str(ROOT), "HOME": str(place), "PITLAKE_LAKE": str(place / "my-lake")}

@@ -1,4 +1,4 @@
-"""Tables of Postgres: its own types, and its password, which appears nowhere else."""
+"""Postgres tables: their special types, and the password, which appears nowhere else."""
 
 import os
 import subprocess

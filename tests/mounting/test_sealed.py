@@ -1,4 +1,4 @@
-"""Untrusted SQL over a user's own tables, sealed, without a lake: whole tables, and as of an instant."""
+"""Sealed sessions for untrusted SQL over a user's own tables, without a lake: whole tables, and as of an instant."""
 
 from types import SimpleNamespace
 

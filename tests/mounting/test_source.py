@@ -1,4 +1,4 @@
-"""How a table is read before anything of it is mounted, and the error if it can't be read."""
+"""Reading a table before it is mounted, and the errors if it cannot be read."""
 
 import json
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""Tables of DuckDB and Postgres, Delta tables and stored objects: mounted, and mounted again, like files."""
+"""Tables of DuckDB and Postgres, Delta tables and stored objects can be mounted and mounted again like files."""
 
 import json
 from datetime import date, datetime, time, timezone
@@ -50,7 +50,7 @@ MIXED = pa.Table.from_pylist(
     [{"id": number, "seen": datetime(2020, 3, 9, hour, tzinfo=timezone.utc)} for number, hour in enumerate((0, 15))],
     SCHEMA,
 )
-"""A midnight beside another clock time."""
+"""A table with a midnight and another time."""
 SEEN = st.datetimes(datetime(2000, 1, 1), datetime(2024, 1, 1), timezones=st.just(timezone.utc))  # noqa: DTZ001
 ROWS = st.tuples(SEEN, *(nullable(values) for _, values in COLUMNS.values()))
 FRAMES = st.lists(ROWS, min_size=1, max_size=12).map(
@@ -138,7 +138,7 @@ def test_the_error_for_a_duckdb_file_open_for_writing_says_what_to_do(lake, tmp_
 
 
 def test_a_delta_table_is_read_with_its_deletions(lake, tmp_path):
-    """Deletion vectors too, which readers of the files alone do not see."""
+    """This includes deletion vectors, which readers of just the files do not see."""
     write_deltalake(tmp_path / "own", estimates(), configuration={"delta.enableDeletionVectors": "true"})
     DeltaTable(tmp_path / "own").delete("ticker = 'B'")
     done = lake.mount(tmp_path / "own", "own", key=["ticker", "period"], available_at="published_at")

@@ -1,4 +1,4 @@
-"""When the rows of a mounted table count: days stored as midnights, unset values, formats, intervals, daily bars."""
+"""The times of rows of a mounted table: days stored as midnights, unset values, formats, intervals, daily bars."""
 
 from datetime import date, datetime
 
@@ -54,7 +54,7 @@ def test_a_table_that_is_read_for_a_sealed_session_keeps_its_zones(lake, tmp_pat
 
 @pytest.mark.parametrize("other", [None, "Asia/Tokyo"])
 def test_files_of_a_table_with_different_time_zones_are_refused(lake, tmp_path, other):
-    """DuckDB would take a time without a zone for UTC, whatever --timezone says."""
+    """DuckDB would read a time without a zone as UTC, whatever --timezone is."""
     for number, zone in enumerate(("UTC", other, "UTC")):
         seen = pd.DataFrame({"k": [number], "seen": [pd.Timestamp(f"{DAY} 16:30", tz=zone)]})
         seen.to_parquet(tmp_path / f"{number}.parquet")

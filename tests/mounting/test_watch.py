@@ -1,4 +1,4 @@
-"""`pitlake mount --watch`: changes of a table are mounted, an error does not end it, and Ctrl-C does."""
+"""`pitlake mount --watch` mounts changes of a table; Ctrl-C ends it, but an error does not."""
 
 import signal
 import subprocess
@@ -27,7 +27,7 @@ class Watching:
         threading.Thread(target=lambda: self.lines.extend(iter(process.stderr.readline, "")), daemon=True).start()
 
     def until(self, text):
-        """Wait for a line with a text, after the lines of earlier waits."""
+        """Wait for a line that contains `text`, after the lines of earlier waits."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while time.monotonic() < deadline:
             for number in range(self._seen, len(self.lines)):

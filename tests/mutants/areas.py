@@ -1,4 +1,4 @@
-"""What is mutated, by area, and which tests are to notice."""
+"""The files to mutate, by area, and the tests that should notice."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -7,10 +7,10 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """Files and the tests that cover them, as globs.
+    """Globs of files and of the tests that cover them.
 
-    through: of files that run in processes of their own, where no trace reaches, the file that starts these or talks to
-    them, whose tests may notice; ANY where no file of the area does.
+    through: maps a file that runs in separate processes, which are not traced, to the file that starts these processes
+    or talks to them. Tests of the latter may notice. ANY means that any test may notice.
     """
 
     files: tuple[str, ...]
@@ -18,11 +18,11 @@ class Area:
     through: dict[str, str] = field(default_factory=dict)
 
     def sources(self, root: Path) -> list[str]:
-        """Return its files, relative to the root."""
+        """Return the area's files, relative to the root."""
         return list(_matching(root, self.files))
 
     def test_files(self, root: Path) -> list[str]:
-        """Return the files of its tests, relative to the root."""
+        """Return the area's test files, relative to the root."""
         return list(_matching(root, self.tests))
 
 

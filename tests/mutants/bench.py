@@ -1,7 +1,7 @@
-"""A copy of a project's tree, and forks of this process that run its tests there.
+"""A copy of a project's tree, and forks of this process that run the tests of the copy.
 
-This process imports the tests' third-party libraries and none of the project's modules, so that each fork imports the
-changed file.
+This process imports the third-party libraries of the tests but no module of the project, so that each fork imports
+the changed file.
 """
 
 import ctypes
@@ -30,27 +30,27 @@ CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x20000, 16384, 1 << 18
 
 
 class Broken(Exception):
-    """The tests can't be run, or all fail, without any mutant."""
+    """The tests cannot run, or all fail, without a mutant."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a fork ended: its exit code, None if it timed out, and the CPU seconds of it and its children."""
+    """The end of a fork: its exit code, None after a timeout, and its CPU seconds including its children."""
 
     code: int | None
     cpu: float
 
 
 def digest(root: Path, files: Iterable[str]) -> str:
-    """Return the hash of the contents of these files; a file that is not there counts as such."""
+    """Return a hash of the contents of these files. Missing files count as missing."""
     paths = [root / name for name in files]
     contents = (hashlib.sha256(path.read_bytes()).digest() if path.exists() else b"" for path in paths)
     return hashlib.sha256(b"\0".join(contents)).hexdigest()
 
 
 def apart() -> list[str]:
-    """Return what to put before a command so that it has mounts and processes of its own, which root needs: a fault
-    planted in the seal would mount over this machine's folders, or signal its processes. Raises Broken without unshare.
+    """Return the command prefix for separate mount and PID namespaces, which are needed when running as root: a fault
+    in the seal could mount over this machine's folders or signal its processes. Raises Broken without unshare.
     """
     if os.geteuid() != 0:
         return []
@@ -60,7 +60,7 @@ def apart() -> list[str]:
 
 
 class Bench:
-    """A copy of a project's tree, on which its tests run with one file changed at a time."""
+    """A copy of a project's tree whose tests run with one changed file at a time."""
 
     def __init__(self, root: Path, folder: Path) -> None:
         self.root, self.folder, self.tree = root, folder, folder / "tree"
@@ -73,12 +73,12 @@ class Bench:
                 shutil.copy2(root / name, self.tree / name)
 
     def changed(self, mutant: Mutant, work: Callable[[], int], wall: float) -> Ended:
-        """Do some work in a fork while the mutant's file is changed."""
+        """Run `work` in a fork while the mutant's file is changed."""
         file = self.tree / mutant.path
         sound, facts = file.read_bytes(), file.stat()
         try:
             file.write_bytes(mutant.applied(sound))
-            # A unique time, or the bytecode of another mutant would be used for this one.
+            # The time must be unique; otherwise the bytecode of another mutant would be used.
             os.utime(file, (facts.st_atime, facts.st_mtime + next(self._written)))
             return self.forked(work, wall)
         finally:
@@ -86,7 +86,7 @@ class Bench:
             os.utime(file, (facts.st_atime, facts.st_mtime))
 
     def forked(self, work: Callable[[], int], wall: float) -> Ended:
-        """Do some work in a fork, in no more than `wall` seconds; what it returns is the exit code."""
+        """Run `work` in a fork for at most `wall` seconds. Its result is the exit code."""
         pid = os.fork()
         if pid == 0:
             code = 3
@@ -97,7 +97,7 @@ class Bench:
                 os._exit(code)
         ended = _waited(pid, time.monotonic() + wall)
         with suppress(ProcessLookupError):
-            os.killpg(pid, signal.SIGKILL)  # and whatever it started
+            os.killpg(pid, signal.SIGKILL)  # with everything that it started
         code, usage = ended or (None, os.wait4(pid, 0)[2])
         return Ended(None if code in {-signal.SIGXCPU, -signal.SIGKILL} else code, usage.ru_utime + usage.ru_stime)
 

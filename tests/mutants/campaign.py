@@ -1,12 +1,12 @@
-"""Plants small faults one at a time and sees whether a test notices: `python -m tests.mutants.campaign --n N --seed S`.
+"""Plants small faults one at a time and checks that a test notices: `python -m tests.mutants.campaign --n N --seed S`.
 
-Every area gets the same number of mutants, drawn by the seed; a larger number includes the smaller draw. The fast lane
-judges first, and the long one judges what passed it, so that the two can be compared. Verdicts are stored in the folder
-and reused while the files are the same, so that a run can be interrupted. Progress goes to stderr, survivors
-with what they change to `survivors.diff`; exit code 1 where one is not in the reviewed list.
+Every area gets the same number of mutants, drawn by the seed; a larger draw includes the smaller ones. The fast lane
+judges first. The long lane judges the mutants that passed, so that the lanes can be compared. Verdicts are stored in
+the folder and reused while the files stay the same, so that a run can be interrupted. Progress goes to stderr, and the
+survivors' diffs go to `survivors.diff`. The exit code is 1 if a survivor is not in the reviewed list.
 
-Ours, because mutmut 3 changes functions only, not the tables and patterns beside them, and its switch does not reach
-processes that clear their environment, and cosmic-ray starts pytest anew for every mutant.
+Other tools do not fit: mutmut 3 changes functions but not module-level tables and patterns, and its switch does not
+reach processes that clear their environment. cosmic-ray restarts pytest for every mutant.
 """
 
 import argparse
@@ -46,7 +46,7 @@ EQUIVALENT = "equivalent"
 
 
 def drawn(root: Path, areas: dict[str, Area], n: int, seed: int) -> Iterator[tuple[str, Mutant]]:
-    """Yield `n` mutants with their areas: one of each area in turn, as long as it has any."""
+    """Yield `n` mutants with their areas, one of each area in turn while it has any."""
     waiting = {name: _shuffled(root, area, seed) for name, area in areas.items()}
     while waiting and n:
         for name in list(waiting):
@@ -59,14 +59,14 @@ def drawn(root: Path, areas: dict[str, Area], n: int, seed: int) -> Iterator[tup
 
 
 def _shuffled(root: Path, area: Area, seed: int) -> Iterator[Mutant]:
-    # By its name alone, so that a mutant keeps its place when others come and go.
+    # The order depends on names alone, so that a mutant keeps its place when others are added or removed.
     every = [mutant for name in area.sources(root) for mutant in mutants(name, (root / name).read_bytes())]
     every.sort(key=lambda mutant: sha256(f"{seed} {mutant.key}".encode()).digest())
     yield from (mutant for mutant in every if is_one(mutant, (root / mutant.path).read_bytes()))
 
 
 def reviewed() -> dict[str, str]:
-    """Return why no test can notice a mutant, for each that was looked at."""
+    """Return, for each reviewed mutant, why no test can notice it."""
     return tomllib.loads(REVIEWED.read_text())
 
 
@@ -74,8 +74,8 @@ def reviewed() -> dict[str, str]:
 class Record:
     """The verdict on a mutant, and the files for which it is valid.
 
-    tests: the hash of its area's tests, their lanes and the limits of time. lane: of the test that noticed it, "fast"
-    or "long".
+    tests: the hash of the area's tests, their lanes and the time limits. lane: "fast" or "long", the lane of the test
+    that noticed the mutant.
     """
 
     key: str
@@ -95,10 +95,10 @@ class Record:
 
 
 class Campaign:
-    """One run, on the verdicts of earlier runs in the same folder.
+    """A run that reuses the verdicts of earlier runs in the same folder.
 
-    fast, long: how many CPU seconds the tests of each lane may take of one mutant; others are left out, with 0 all of
-    them.
+    fast, long: the CPU seconds for one mutant in each lane. Tests that do not fit are left out; 0 leaves out
+    the whole lane.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class Campaign:
         if mutant.key in self._known:
             return Record(mutant.key, name, source, state, EQUIVALENT, "", "", 0)
         before = self._records.get(mutant.key)
-        # Verdicts of fast tests stay; mutants that none or only a long test noticed may have a fast test now.
+        # Verdicts of fast tests stay valid. Other mutants may have a new fast test.
         if before and before.source == source and (before.tests == state or self._lanes.get(before.by) is False):
             return before
         verdict, lane = self._judged(self._areas[name], mutant, self._tests[name])
@@ -149,7 +149,7 @@ class Campaign:
         for lane, seconds in self._seconds.items():
             of_lane = {test for test, is_long in tests.items() if is_long == (lane == "long")} if seconds else set()
             costs: dict[str, float] = {}
-            # Most mutants are noticed by a likely file, before the others are traced and imported.
+            # A likely file notices most mutants, before the other files are traced and imported.
             for among in (self._likely(mutant, of_lane), of_lane):
                 self._traces.measure(among)
                 order = ranked(area, mutant, source, self._traces, self._kills(mutant))
@@ -165,7 +165,7 @@ class Campaign:
         return Verdict(SURVIVED if ran else UNTESTED, "", cpu, left_out), ""
 
     def _likely(self, mutant: Mutant, tests: set[str]) -> set[str]:
-        """Return those of these tests in the file that noticed most mutants of the same file, or that has its name."""
+        """Return the tests of the file that noticed most mutants of the same source, or that is named after it."""
         kills = self._kills(mutant)
         files = {test.partition("::")[0] for test in tests}
         likely = [file for file in files if kills[file] or has_its_name(file, mutant)]
@@ -173,7 +173,7 @@ class Campaign:
         return {test for test in tests if test.partition("::")[0] == first}
 
     def _kills(self, mutant: Mutant) -> Counter[str]:
-        """Return how many mutants of the same file each test file noticed."""
+        """Return the number of mutants of the same source that each test file noticed."""
         records = (record for record in self._records.values() if record.key.startswith(f"{mutant.path}::"))
         return Counter(record.by.partition("::")[0] for record in records if record.noticed)
 
@@ -186,7 +186,7 @@ class Campaign:
 
 
 def report(records: list[Record]) -> Iterator[str]:
-    """Yield what each area's tests noticed, the CPU time, and finally what the fast lane noticed alone."""
+    """Yield lines about the mutants of each area, the CPU time, and the mutants that the fast lane missed."""
     for area in dict.fromkeys(record.area for record in records):
         among = [record for record in records if record.area == area]
         counts = Counter(record.lane or record.verdict for record in among)

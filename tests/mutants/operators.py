@@ -1,4 +1,4 @@
-"""Mutants: one small change of a source file each, that some test should notice. What each changes is in MUTATIONS."""
+"""Mutants: small changes of source files that some test should notice. MUTATIONS lists the kinds of changes."""
 
 import ast
 import re
@@ -25,7 +25,7 @@ _TYPED = ("annotation", "returns", "decorator_list", "type_params")
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A change of the bytes `start` to `end` of a file, in a function or class; `nth` numbers equal changes there."""
+    """A change of the bytes `start` to `end` of a file, inside `scope`; `nth` numbers equal changes in a scope."""
 
     path: str
     scope: str
@@ -38,17 +38,17 @@ class Mutant:
 
     @property
     def key(self) -> str:
-        """Return a name that stays the same while the changed code does, wherever that code moves in its function."""
+        """Return a name that stays the same while the changed code moves within its function."""
         spelled = " -> ".join(re.sub(r"\s+", " ", text) for text in (self.old, self.new))
         return f"{self.path}::{self.scope} {self.change}: {spelled}" + (f" ({self.nth})" if self.nth > 1 else "")
 
     def applied(self, source: bytes) -> bytes:
-        """The file with the change."""
+        """Return the source with the change."""
         return source[: self.start] + self.new.encode() + source[self.end :]
 
 
 def mutants(path: str, source: bytes) -> list[Mutant]:
-    """Yield every mutant of a file; a few do not compile, or are equivalent (`is_one`)."""
+    """Return every mutant of a file, including a few that do not compile or change nothing (see `is_one`)."""
     tree = ast.parse(source)
     starts = [0]
     for line in source.splitlines(keepends=True):
@@ -66,7 +66,7 @@ def mutants(path: str, source: bytes) -> list[Mutant]:
 
 
 def is_one(mutant: Mutant, source: bytes) -> bool:
-    """Whether the changed file compiles and says something else."""
+    """Return whether the changed file compiles and has another syntax tree."""
     try:
         return ast.dump(ast.parse(mutant.applied(source))) != ast.dump(ast.parse(source))
     except SyntaxError:
@@ -74,7 +74,7 @@ def is_one(mutant: Mutant, source: bytes) -> bool:
 
 
 def _changes(tree: ast.Module) -> Iterator[tuple[str, str, Any, str]]:
-    """Yield, for every node that a mutation applies to: its scope, the mutation's name, the node, its new text."""
+    """Yield the scope, the mutation's name, the node and its new source, for every node to which a mutation applies."""
     waiting: list[tuple[ast.AST, str]] = [(tree, "")]
     while waiting:
         node, scope = waiting.pop()
@@ -87,7 +87,7 @@ def _changes(tree: ast.Module) -> Iterator[tuple[str, str, Any, str]]:
 
 
 def _parts(node: ast.AST) -> Iterator[ast.AST]:
-    # Tests are not about texts for people, types and decorators; Python 3.11 misplaces parts of f-strings.
+    # Tests do not cover messages, types and decorators. Python 3.11 misplaces the parts of f-strings.
     if isinstance(node, ast.Raise | ast.JoinedStr) or _is_list_of_names(node) or _is_type(node):
         return
     for name, value in ast.iter_fields(node):
@@ -148,7 +148,7 @@ def _constants(node: ast.AST) -> Changed:
 
 
 def _texts(node: ast.AST) -> Changed:
-    """Change only texts that something is compared with, because other texts are for people."""
+    """Change only strings used in comparisons, because other strings are messages for people."""
     compared: list[ast.expr] = []
     if isinstance(node, ast.Compare):
         compared = [node.left, *node.comparators]
@@ -187,7 +187,7 @@ def _calls(node: ast.AST) -> Changed:
 
 
 def _guards(node: ast.AST) -> Changed:
-    """Make a guard never fire, or a filter let everything pass."""
+    """Make a guard never apply, or a filter pass everything."""
     if isinstance(node, ast.If) and isinstance(node.body[-1], _LEAVES) and not isinstance(node.test, ast.NamedExpr):
         yield node.test, f"(({ast.unparse(node.test)}) and False)"
     if isinstance(node, ast.comprehension):

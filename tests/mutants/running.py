@@ -1,5 +1,5 @@
-"""Runs the tests of a mutant: those that execute its statement, the likeliest first, until one fails; the fast lane's
-before the long lane's.
+"""Runs the tests that execute a mutant's statement, the likeliest first, until one fails. The fast lane runs before the
+long lane.
 """
 
 import ast
@@ -19,12 +19,12 @@ from tests.mutants.tracing import Brief, Traces, arguments
 
 SURVIVED, KILLED, OVERRAN, UNTESTED = "survived", "killed", "overran", "untested"
 GRACE = 10
-"""CPU seconds that a test may take beyond three times what it takes without a mutant."""
+"""CPU seconds that a test may take beyond three times its time without a mutant."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict of some tests on a mutant: which one noticed it, and how many did not fit into the time."""
+    """A verdict on a mutant. by: the test that noticed it. left_out: how many tests did not fit into the time."""
 
     verdict: str
     by: str = ""
@@ -33,7 +33,7 @@ class Verdict:
 
 
 def statement_lines(mutant: Mutant, source: bytes) -> range:
-    """Return the lines of the innermost statement that a mutant changes, without the statements in its body."""
+    """Return the lines of the innermost statement that a mutant changes, without its body."""
     line = source.count(b"\n", 0, mutant.start) + 1
     nodes = ast.walk(ast.parse(source))
     headers = [_header(node) for node in nodes if isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case)]
@@ -50,11 +50,11 @@ def _header(node: Any) -> range:
 
 
 def ranked(area: Area, mutant: Mutant, source: bytes, traces: Traces, kills: Counter[str]) -> list[str]:
-    """Return the tests that may notice a mutant, of any area: those that run its statement, then those with a fixture
-    that does, then those that run anything of its file. Code that runs in separate processes may be noticed by tests
-    that run anything of the file that starts them.
+    """Return the tests that may notice a mutant, of any area: first those that run its statement, then those whose
+    fixtures run it, then those that run anything in its file. For code that runs in separate processes, tests that
+    run anything in the file that starts these processes are added.
 
-    Within these the files that noticed most `kills` of the source, those of its name, and the cheap ones are first.
+    Each group is ordered by file: most `kills` of the source first, then files named after it, then the cheapest.
     """
     direct, indirect, at_import = traces.running(mutant.path, statement_lines(mutant, source))
     # A test that uses a cached result does not run the statement.
@@ -87,8 +87,8 @@ def has_its_name(file: str, mutant: Mutant) -> bool:
 
 
 def fitting(tests: list[str], traces: Traces, seconds: float) -> dict[str, float]:
-    """Return the first of these tests that fit into so many CPU seconds together, with what each costs; at least one if
-    it alone fits.
+    """Return the tests that fit into the remaining CPU seconds, with the cost of each. Tests are added in order; a test
+    that does not fit is skipped.
     """
     costs: dict[str, float] = {}
     built: set[str] = set()
@@ -101,7 +101,7 @@ def fitting(tests: list[str], traces: Traces, seconds: float) -> dict[str, float
 
 
 def judge(bench: Bench, mutant: Mutant, tests: dict[str, float], grace: int = GRACE) -> Verdict:
-    """Run tests of a mutant with their costs until one fails."""
+    """Run tests with these costs on a mutant until one fails."""
     last = bench.folder / "last.txt"
     last.write_text("its import")
     files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
@@ -117,8 +117,8 @@ def judge(bench: Bench, mutant: Mutant, tests: dict[str, float], grace: int = GR
 
 
 class _Ordered(Brief):
-    """Keeps only these of the collected tests, in their order, records the last that ran, and ends the process if one
-    takes far longer than without a mutant.
+    """A plugin that runs only these tests, in this order, records the last one, and ends the process if a test takes
+    far longer than without a mutant.
     """
 
     def __init__(self, costs: dict[str, float], last: Path, grace: int) -> None:

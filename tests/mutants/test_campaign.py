@@ -1,4 +1,4 @@
-"""The campaign of mutants works: it kills what a test notices, compares the lanes, and continues where it stopped."""
+"""The mutation campaign kills the mutants that a test notices, compares the lanes, and continues where it stopped."""
 
 import ast
 import json
@@ -43,7 +43,7 @@ FAST, LONG = "test_toy.py::test_it_runs", "test_toy.py::test_what_it_returns"
 
 
 def run(toy, **options):
-    """Run one mutant of the toy, and return its verdict."""
+    """Run one mutant of the toy project, and return its verdict."""
     areas = {"toy": Area(("toy.py",), ("test_*.py",))}
     ran = Campaign(Bench(toy, toy.parent / "work"), areas, **options).run(list(campaign.drawn(toy, areas, 1, 0)))
     return [record for _, record in ran]
@@ -87,7 +87,7 @@ def test_a_mutant_caught_only_by_a_long_test_survives_the_fast_lane(toy, fast, l
     ids=["fast", "long", "none"],
 )
 def test_a_mutant_killed_by_a_fast_test_is_not_judged_again(toy, by, lane, remaining):
-    """Everything else may have a fast test now."""
+    """Any other mutant may have a fast test by now."""
     (toy / "test_toy.py").write_text("import toy\n\ndef test_it_runs():\n    assert toy.rare(6) is False\n")
     [mutant] = [mutant for _, mutant in campaign.drawn(toy, {"toy": Area(("toy.py",), ())}, 1, 0)]
     before = Record(mutant.key, "toy", digest(toy, ["toy.py"]), "other tests", "killed", by, lane, 9.0)

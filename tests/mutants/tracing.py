@@ -1,7 +1,7 @@
-"""Which lines of the project's files each test runs, and what it costs: measured once with coverage.py, and again only
-for tests whose file, helpers or lines have changed.
+"""The lines of the project that each test runs, and the cost of each test. Both are measured once with coverage.py, and
+again only for tests whose file, helpers or lines have changed.
 
-Lines that a fixture of wider scope runs count for every test that uses it, not only for the one that came first.
+Lines that a fixture of wider scope runs count for every test that uses the fixture, not only for the first one.
 """
 
 import json
@@ -26,17 +26,17 @@ ARGUMENTS = ("-q", "-m", "", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "
              "-W", "ignore::pytest.PytestAssertRewriteWarning")  # fmt: skip
 IMPORTING = ""
 HANGS = 600
-"""Seconds of wall time after which a test is taken for one that never ends."""
+"""The wall time in seconds after which a test counts as hanging."""
 
 
 def arguments(folder: Path) -> list[str]:
-    """Return pytest's arguments for every run."""
+    """Return the pytest arguments of every run."""
     return [*ARGUMENTS, f"--basetemp={folder / 'tmp'}"]
 
 
 class Brief:
-    """Ends the process with pytest's session, because otherwise pytest collects the garbage of all imported modules
-    at its end, twice.
+    """A plugin that ends the process with pytest's session, because otherwise pytest would twice collect the garbage of
+    all imported modules.
     """
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -44,15 +44,15 @@ class Brief:
         yield
         self.finish()
         sys.stdout.flush()
-        # A changed parameter may give all tests other names.
+        # A mutated parameter may rename all tests.
         os._exit(0 if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED else int(exitstatus))
 
     def finish(self) -> None:
-        """Write what is to be kept."""
+        """Write the results."""
 
 
 def collected(bench: Bench, files: list[str]) -> dict[str, bool]:
-    """Return the tests of these files, and of each whether it is in the long lane. Raises Broken."""
+    """Return the tests of these files, mapped to whether they are in the long lane. Raises Broken."""
     to = bench.folder / "collected.json"
     to.unlink(missing_ok=True)
     bench.forked(
@@ -74,11 +74,11 @@ class _Lister(Brief):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The trace of some tests of one file.
+    """The trace of tests of one file.
 
-    costs: CPU seconds of each test and fixture (and of the import), without the fixtures that it uses.
-    uses: of each test the fixtures of wider scope. failed: the tests that fail without a mutant.
-    read: the files that decide whether it is still valid.
+    costs: the CPU seconds of each test and fixture, and of the import, without the fixtures in use.
+    uses: the fixtures of wider scope that each test uses. failed: the tests that fail without a mutant.
+    read: the files that decide whether the trace is still valid.
     """
 
     costs: dict[str, float]
@@ -90,7 +90,7 @@ class Part:
 
 @dataclass
 class Traces:
-    """All traces of a folder that are valid for its tree."""
+    """The traces in a bench's folder that still match its source tree."""
 
     bench: Bench
     _parts: dict[Path, Part] = field(default_factory=dict)
@@ -111,7 +111,7 @@ class Traces:
         self._lines.clear()
 
     def measure(self, tests: Iterable[str]) -> None:
-        """Trace those of these tests that have no trace. Raises Broken where all of them fail."""
+        """Trace the tests that have no trace. Raises Broken if all tests fail."""
         missing = defaultdict(list)
         for test in set(tests).difference(self._by_test):
             missing[test.partition("::")[0]].append(test)
@@ -137,7 +137,7 @@ class Traces:
             print(f"left out, because it fails without a mutant: {test}", file=sys.stderr)
 
     def cost(self, test: str, built: set[str]) -> float:
-        """Return the CPU seconds of a test with those of its fixtures that are not built yet."""
+        """Return the CPU seconds of a test, including its fixtures that are not built yet."""
         costs = self._by_test[test].costs
         return costs[test] + sum(costs.get(name, 0.0) for name in self.fixtures(test) if name not in built)
 
@@ -150,8 +150,8 @@ class Traces:
         return set().union(*(part.uses.keys() - part.failed for part in self._parts.values()))
 
     def running(self, source: str, lines: range | None = None) -> tuple[set[str], set[str], bool]:
-        """Return the tests that run any of these lines (default: any line that is not run at import), those whose
-        fixtures do, and whether they are run at import.
+        """Return the tests that run any of these lines, the tests whose fixtures run them, and whether the lines run at
+        import. By default, lines are all those that do not run at import.
         """
         by_line = self._contexts(source)
         contexts = set().union(*(by_line.get(line, ()) for line in lines or by_line))
@@ -166,7 +166,7 @@ class Traces:
     def _contexts(self, source: str) -> dict[int, set[str]]:
         if source not in self._lines:
             by_line: dict[int, set[str]] = defaultdict(set)
-            # No test that `read` it: it is imported alone, as any trace can tell.
+            # If no trace read the file, it is only imported, which any trace can show.
             paths = [path for path, part in self._parts.items() if source in part.read] or self._parts
             for path in paths:
                 data = coverage.CoverageData(str(path.with_suffix(".lines")))
@@ -179,14 +179,14 @@ class Traces:
 
 
 class _Tracer(Brief):
-    """Tells coverage.py which test or fixture runs, and measures its CPU time."""
+    """A plugin that passes the running test or fixture to coverage.py, and measures its CPU time."""
 
     def __init__(self, tree: Path, name: str, tests: list[str], to: Path) -> None:
         self._tree, self._name, self._tests, self._to = tree, name, set(tests), to
         self._lines = coverage.Coverage(
             str(to.with_suffix(".lines")), config_file=False, include=[f"{tree}/*"], omit=[f"{tree}/tests/*", name]
         )
-        self._lines.set_option("run:core", "ctrace")  # The only one that knows which test runs.
+        self._lines.set_option("run:core", "ctrace")  # The only core that knows which test runs.
         self._lines.set_option("run:disable_warnings", ["no-data-collected"])
         self._context, self._since = IMPORTING, cpu_seconds(running=True)
         self._costs: dict[str, float] = defaultdict(float)
@@ -204,7 +204,7 @@ class _Tracer(Brief):
         partial.rename(self._to)
 
     def _read(self) -> list[str]:
-        """Return the files that decide whether the trace is valid: tests, their helpers, and what they run of ours."""
+        """Return the files that decide whether the trace is valid: tests, their helpers and the code they run."""
         modules = (getattr(module, "__file__", None) or "" for module in list(sys.modules.values()))
         data = self._lines.get_data()
         ran = (
@@ -224,7 +224,7 @@ class _Tracer(Brief):
 
     def _enter(self, context: str) -> None:
         now = cpu_seconds(running=True)
-        # A child that ended unreaped takes its seconds away with it.
+        # The seconds of a child that ends unreaped are lost.
         self._costs[self._context] += max(0.0, now - self._since)
         self._context, self._since = context, now
         self._lines.switch_context(context)

@@ -23,7 +23,7 @@ Open = Callable[..., Session]
 
 
 def once_it_runs(session: Session, act: Callable[[], object]) -> threading.Thread:
-    """Act from another thread on the next query of a sealed session, while its process runs it."""
+    """Call `act` in another thread as soon as the process of a sealed session runs its next query."""
     process = psutil.Process(session._backend.pid)
     before = process.cpu_times()
 
@@ -50,12 +50,12 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def cut_cache(tmp_path_factory: pytest.TempPathFactory) -> CutCache:
-    return CutCache(tmp_path_factory.mktemp("cuts") / "boundary", few=2)  # so that small lakes are cut both ways
+    return CutCache(tmp_path_factory.mktemp("cuts") / "boundary", few=2)  # so that small lakes are cut in both ways
 
 
 @pytest.fixture
 def ask_of(cut_cache: CutCache) -> Iterable[Open]:
-    """Opens sessions on any toy lake, by default as of T, and closes them at the end."""
+    """A function that opens sessions on any toy lake, by default as of T. They are closed at the end."""
     handle: list[Session] = []
 
     def open_it(lake: ToyLake, as_of: datetime | None = T, **changes: object) -> Session:
@@ -71,19 +71,19 @@ def ask_of(cut_cache: CutCache) -> Iterable[Open]:
 
 @pytest.fixture
 def ask(lake: ToyLake, ask_of: Open) -> Open:
-    """Opens sessions on the toy lake."""
+    """A function that opens sessions on the toy lake."""
     return partial(ask_of, lake)
 
 
 @pytest.fixture
 def leftovers() -> Callable[[], tuple[int, frozenset[str]]]:
-    """Return what sessions of this process have left behind: the number of running processes, and our open descriptors.
+    """A function that returns the number of running session processes, and the open descriptors of this process.
 
-    Threads of earlier tests may close descriptors of theirs meanwhile, so what counts is that there are no new ones.
+    Threads of earlier tests may still close descriptors, so tests should only check that there are no new ones.
     """
 
     def count() -> tuple[int, frozenset[str]]:
-        gc.collect()  # otherwise objects of earlier tests may be freed between two counts
+        gc.collect()  # otherwise objects of earlier tests could be freed between two counts
         zygote = launcher._zygote
         children = psutil.Process(zygote.process.pid).children() if zygote else []
         return len(running(children)), frozenset(_descriptors())
@@ -93,5 +93,5 @@ def leftovers() -> Callable[[], tuple[int, frozenset[str]]]:
 
 def _descriptors() -> Iterator[str]:
     for entry in Path("/proc/self/fd").iterdir():
-        with suppress(FileNotFoundError):  # the descriptor that lists this folder
+        with suppress(FileNotFoundError):  # the descriptor used for listing this folder
             yield f"{entry.name} {entry.readlink()}"

@@ -1,10 +1,10 @@
-"""Runs in a process sealed like a session's, with one file, and tries what native code might do; prints the results.
+"""Tries what native code might do, in a process sealed like a session's with one file, and prints the results.
 
-Arguments: the session's file, another file, a directory, and any of "root" (use a separate root, where the system
-allows it) and "nobody" (drop root privileges before). With "only" and the names of LAYERS, or none, only these layers
-seal, anew for each attempt, and changes of the files are undone.
+Arguments: the session's file, another file, a directory, and any of "root" (use a separate root if the system allows
+it) and "nobody" (drop root privileges first). With "only", just the named LAYERS seal the process, anew for each
+attempt, and changes of the files are undone.
 """
-# The bare calls are what is tried.
+# The attempts use the bare system calls.
 # ruff: noqa: PTH101, PTH102, PTH104, PTH108, PTH115, PTH116, PTH208
 
 import ctypes
@@ -114,7 +114,7 @@ def attempts(other: str, directory: str, stranger: int) -> dict[str, Callable[[]
 
 
 def runs_32_bit_calls() -> bool:
-    """Return whether the kernel knows the 32-bit calls of this machine: without them such a call ends a process."""
+    """Return whether the kernel supports 32-bit calls; otherwise such a call kills the process."""
     if platform.machine() != "x86_64":
         return False
     if (pid := os.fork()) == 0:
@@ -124,7 +124,7 @@ def runs_32_bit_calls() -> bool:
 
 
 def called_by_machine_code(code: mmap.mmap) -> int:
-    """Return the result of machine code that makes a call of the kernel."""
+    """Return the result of machine code that makes a system call."""
     result: int = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(code)))()
     if result < 0:
         raise OSError(-result, "refused")
@@ -158,7 +158,7 @@ def main(own: str, other: str, directory: str, *ways: str) -> None:
         os.setgroups([])
         os.setgid(65534)
         os.setuid(65534)
-        ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)  # keep /proc accessible, as for a process that never was root
+        ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)  # keep /proc accessible, as in a process that never was root
     stranger = os.fork() or wait_for_the_end()
     tries = attempts(other, directory, stranger)
     if "only" in ways:
@@ -172,14 +172,14 @@ def main(own: str, other: str, directory: str, *ways: str) -> None:
 
 
 def keep_mounts_to_itself() -> None:
-    """Keep mounts private: an attempt that nothing stops would cover the machine's own root."""
+    """Make mounts private; otherwise a successful attempt would cover the machine's root."""
     libc, own_mounts, below_the_root, private = ctypes.CDLL(None), 0x20000, 0x4000, 1 << 18
     if libc.unshare(own_mounts) == 0:
         libc.mount(b"none", b"/", None, below_the_root | private, None)
 
 
 def wait_for_the_end() -> int:
-    """Do nothing while the parent lives, as a target for other processes."""
+    """Wait until the parent ends, as a target for other processes."""
     sandbox.die_with(os.getppid())
     os.close(1)
     while True:
@@ -210,7 +210,7 @@ def alone(attempt: Callable[[], object], layers: list[Callable[[], object]], fil
 
 
 def sealed(tries: dict[str, Callable[[], object]], connection: Any, *, separated: bool) -> dict[str, object]:
-    """Return the results of all attempts in this process, sealed like a session's, and whether it still answers."""
+    """Return the results of all attempts in this process, sealed like a session's, and of a final query."""
     reply: dict[str, object] = {"own_root": child._seal(2 << 30, 1, separated)}
     for name, attempt in tries.items():
         try:

@@ -1,4 +1,4 @@
-"""A lake filled poll by poll: each poll sees the records stated since the one before, each as last stated."""
+"""A lake filled poll by poll. Each poll finds the newest version of each record since the previous poll."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -12,7 +12,7 @@ from tests.kit import publish
 
 
 def lake_of(root: Path, message: Mapping[str, Iterable[Mapping[str, Any]]], looks: Sequence[datetime]) -> Lake:
-    """said: rows by dataset, oldest first. looks: the instants of the polls, after the one from which rows count."""
+    """Return a lake. message: rows by dataset, oldest first. looks: the first bound, then the instant of each poll."""
     lake = Lake(root, allow_drift="looks that differ")
     for name, rows in message.items():
         dataset, every = get(name), list(rows)

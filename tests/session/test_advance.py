@@ -1,4 +1,4 @@
-"""Sessions that move forward: equal to one opened at the later instant, and never with a row that is not public yet."""
+"""Sessions that move forward equal sessions opened at the later instant, and never show a row before it is public."""
 
 import io
 import os
@@ -38,7 +38,7 @@ ISOLATIONS = pytest.mark.parametrize("isolation", ["process", "in_process"])
 @pytest.fixture
 def filled(lake):
     lake.add("charts", [row(f"t{number % 17}", T - 110 * DAY + number * 7 * DAY / 12, number) for number in range(220)])
-    lake.add("sales", [row("first", START + 3 * DAY)])  # before it there is none
+    lake.add("sales", [row("first", START + 3 * DAY)])  # there is no earlier one
     lake.add("gaps/charts", [gap(START + days * DAY + US, locator=f"Track:{days}") for days in range(0, 100, 4)])
     return lake
 
@@ -187,7 +187,7 @@ def test_a_refused_advance_loses_the_session_until_an_advance_succeeds(filled, a
         patched.setattr(process.Binding, "deliver", refused)
         with pytest.raises(SessionRefused):
             session.advance(T)
-    wait_for_end([handed])  # it may hold rows of an instant that it did not get to
+    wait_for_end([handed])  # it may have rows of an instant that it did not reach
     with pytest.raises(SessionLost, match="move it again"):
         session.sql("FROM charts")
     session.advance(T)
@@ -196,7 +196,7 @@ def test_a_refused_advance_loses_the_session_until_an_advance_succeeds(filled, a
 
 @ISOLATIONS
 def test_a_closed_session_stays_closed_and_leaves_nothing(filled, ask_of, isolation, leftovers):
-    ask_of(filled, START).close()  # what the very first session leaves
+    ask_of(filled, START).close()  # creates what the very first session leaves behind
     before = leftovers()
     session = ask_of(filled, START, isolation=isolation)
     for days in (1, 2, 60):

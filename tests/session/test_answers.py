@@ -1,4 +1,4 @@
-"""Values that leave a session unchanged: numbers that JSON lacks, enums at any depth, absent fields."""
+"""Values that a session returns unchanged: numbers that JSON lacks, enums at any depth, absent fields."""
 
 import math
 import struct
@@ -61,7 +61,7 @@ def test_answers_render_as_html_tables_and_receipts_print_on_a_single_line(ask):
 
 
 def test_a_field_beyond_the_tables_field_list_is_read_as_absent():
-    fields = struct.pack("<HHHH", 6, 0, 8, 0xFFFF)  # room for one field; the bytes after it are not part of the table
+    fields = struct.pack("<HHHH", 6, 0, 8, 0xFFFF)  # room for one field; the bytes after it do not belong to the table
     message = memoryview(fields.ljust(16, b"\0") + struct.pack("<i", 16))
     assert [_field(message, 16, number) for number in range(3)] == [24, 0, 0]
 

@@ -1,4 +1,4 @@
-"""Sessions use compacted files directly, and these equal the files that would be made without compaction."""
+"""Sessions use compacted files directly. These equal the files that would be written without compaction."""
 
 import os
 import random
@@ -35,13 +35,13 @@ WORLDS = [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 2
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch):
-    """The number of rows from which a period is split by month, so low that small periods are split."""
+    """A low minimum number of rows for splitting a period by month, so that small periods are split."""
     for room in (merge, cut_cache):
         monkeypatch.setattr(room, "FEW_ROWS", FEW)
 
 
 def looks(rng):
-    """The published toys, poll by poll: of all times, including the ends of months, late ones and changed ones."""
+    """Yield toys and a publish time per poll, with instants at the ends of months, late toys and changed toys."""
     ends = [start_of_new_york_day(datetime(2023, month, 1).date()) for month in (2, 6, 12)]  # noqa: DTZ001
     instants = [*ends, *(end - US for end in ends), *YEAR_ENDS, *(end - US for end in YEAR_ENDS)]
     instants += [FIRST + timedelta(seconds=rng.randrange(SECONDS)) for _ in range(40)]
@@ -64,7 +64,7 @@ def test_a_session_gets_the_same_bytes_from_compacted_and_uncompacted_lakes(tmp_
     inputs = list(looks(rng))
     at_these = {rng.randrange(len(inputs)) for _ in range(3)} | {len(inputs) - 2}
     if seed % 2:
-        at_these.add(len(inputs) - 1)  # otherwise late rows are next to compacted years
+        at_these.add(len(inputs) - 1)  # otherwise late rows lie next to compacted years
     for number, (toys, observed) in enumerate(inputs):
         for lake in (landed, compacted):
             publish(lake, toys, observed)
@@ -211,6 +211,6 @@ def test_a_closed_file_with_later_rows_than_its_name_says_is_refused(tmp_path):
         publish(lake, [Toy(f"{number}{name}", "x", at) for name in "abcd"], at + US)
     lake.compact(TOY)
     early, later = sorted((file for file in lake.snapshot().files("toys") if file.of_year), key=lambda file: file.lo)
-    shutil.copy(later.path, early.path)  # rows of another year under this year's name
+    shutil.copy(later.path, early.path)  # rows of another year under the name of this year
     with pytest.raises(SessionRefused, match="a later row"):
         opened(lake, YEAR_ENDS[0] + timedelta(days=3), cuts)

@@ -1,4 +1,4 @@
-"""Cut files: made only of the rows up to T, private, proven at every use, of limited total size."""
+"""Cut files contain only rows up to T, are private, are proven at every use, and have a limited total size."""
 
 import json
 import os
@@ -120,7 +120,7 @@ def test_no_cached_file_contains_a_row_after_the_instant(lake, ask, home, as_of,
 
 
 def rewritten(path):
-    """Change a value in the cached file, and restore every time that can be set."""
+    """Change a value in the cached file, and restore all of its times that can be set."""
     facts, rows = path.stat(), pq.read_table(path)
     if "track" not in rows.column_names or not rows.num_rows:
         return
@@ -140,7 +140,7 @@ def forged(path):
 
 
 def swapped(path):
-    """Another file of this user's, with its record."""
+    """Replace the file and its signature by those of another cached file."""
     other = next(each for each in path.parent.glob("*.parquet") if each != path)
     for put, taken in ((path, other), (signed_cache.signature_path(path), signed_cache.signature_path(other))):
         put.write_bytes(taken.read_bytes())
@@ -240,7 +240,7 @@ def test_a_cut_used_again_counts_as_newly_used(lake, ask, home):
 
 def test_the_footers_of_unchanged_cuts_are_not_read_again(lake, ask, home, monkeypatch):
     lake.add("charts", [row("a", T), row("b", T + HOUR)])
-    for _ in range(2):  # the first use of a new file is recorded, which changes the file's facts
+    for _ in range(2):  # the first use of a new file is recorded, which changes its metadata
         ask(cut_cache=CutCache(home)).close()
     monkeypatch.setattr(footer, "_read", lambda descriptor: pytest.fail("a footer was read again"))
     assert rows_of(ask(cut_cache=CutCache(home))) == [("a",)]

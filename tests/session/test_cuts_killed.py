@@ -1,4 +1,4 @@
-"""kill -9 while cuts and their indexes of words are written: afterwards each file is complete, or is written again."""
+"""kill -9 while cuts and their word indexes are written: afterwards each file is complete or is written again."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ MORE = [
 
 
 def search(lake, home):
-    """The answer of a search whose session is made of this directory of cuts."""
+    """Return the result of a search in a session that uses this directory of cuts."""
     cuts = CutCache(Path(home), few=FEW)
     with open_at(lake.snapshot(), INSTANTS[2], datasets=["news", "benzinga_news"], cut_cache=cuts) as question:
         return question.run("news_full_text", query=QUERY, limit=MANY).arrow()

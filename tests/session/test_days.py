@@ -1,4 +1,4 @@
-"""Many rows become a file for each year, month and run of days: laid out by the rows up to T alone, kept for later."""
+"""Many rows become one file per year, month and run of days. Rows up to T decide the layout, and files are kept."""
 
 import errno
 import os
@@ -50,7 +50,7 @@ def bytes_of_files(session):
 
 @pytest.fixture
 def cached_inodes(home):
-    """Return the inodes of the cached files, by name."""
+    """A function that returns the inodes of the cached files, by name."""
     return lambda: {path.name: path.stat().st_ino for path in home.glob("*.parquet")}
 
 
@@ -81,7 +81,7 @@ def test_the_layout_of_session_files_depends_only_on_rows_up_to_the_instant(ask_
 
 
 def runs_of_days(count):
-    """Return the days of each file, from the first of a month on: eight, or the greatest power of two of fewer."""
+    """Return the days of each file, from the first of a month on: eight, or the greatest power of two that is left."""
     runs, first = [], 1
     while first <= count:
         after = first + min(8, 1 << ((count - first + 1).bit_length() - 1))
@@ -92,7 +92,7 @@ def runs_of_days(count):
 
 @pytest.mark.parametrize(("rows", "files"), [(1, 1), (3, 2), (5, 2), (6, 3), (8, 4), (40, 4)])
 def test_the_layout_of_past_files_does_not_reveal_publishes_or_compaction(ask_of, tmp_path, rows, files):
-    starts = (T - 800 * DAY, T - 430 * DAY, T - 16 * DAY, T)  # two earlier years, two earlier months of as_of's
+    starts = (T - 800 * DAY, T - 430 * DAY, T - 16 * DAY, T)  # two earlier years, two earlier months
     as_of = T + 60 * DAY
     past = [row(f"t{number}", starts[number % 4] + number * US) for number in range(rows)]
     merged, landed, daily = (ToyLake(tmp_path / name) for name in ("merged", "landed", "daily"))
@@ -111,7 +111,7 @@ def test_the_layout_of_past_files_does_not_reveal_publishes_or_compaction(ask_of
         with pytest.raises(QueryFailed, match="observed_at"):
             session.sql("SELECT observed_at FROM read_parquet('/proc/self/fd/300')")
     assert result[0] == result[1] == result[2]
-    assert len(result[0]) == files  # none for as_of's own month and for gaps, which have no rows
+    assert len(result[0]) == files  # no files for the month of as_of and for gaps, which have no rows
 
 
 @pytest.mark.parametrize("count", [1, 9])
@@ -139,7 +139,7 @@ def test_files_of_past_periods_are_reused_for_every_later_instant(lake, ask, hom
     ask(T + 90 * DAY, cut_cache=CutCache(home, few=FEW), datasets=["charts"]).close()
     assert before.items() <= {path.name: path.stat().st_ino for path in home.iterdir()}.items()
     new = {path.name for path in home.iterdir()} - before.keys()
-    assert len(new) <= 4  # the months between, and T's own month
+    assert len(new) <= 4  # the months between, and the month of T
 
 
 def test_another_instant_of_the_same_day_makes_a_single_new_file(lake, ask, home, cached_inodes):
@@ -221,7 +221,7 @@ def test_a_failure_to_write_a_day_file_beside_cached_days_leaks_no_descriptor(la
 def test_a_run_of_days_without_rows_gets_no_file(lake, home, days, expected):
     start = start_of_new_york_day(T.date().replace(day=1))
     lake.add("charts", [row(f"t{day}", start + day * DAY) for day in days])
-    outcome = Binding(lake.snapshot, start + 7.5 * DAY, [CHARTS]).relations[0].cuts[-1]  # over: four days, two and one
+    outcome = Binding(lake.snapshot, start + 7.5 * DAY, [CHARTS]).relations[0].cuts[-1]  # four days, two and one
     session = CutCache(home, few=FEW).open(outcome)
     result = [pq.read_table(f"/proc/self/fd/{each}").num_rows for each in session]
     for item in session:
@@ -260,7 +260,7 @@ def test_only_the_rows_of_days_without_a_cached_file_are_read(lake, ask, home, m
 
     monkeypatch.setattr(cuts.compacted, "read", noted)
     session = ask(T + DAY, cut_cache=CutCache(home, few=FEW), datasets=["charts"])
-    assert question == [(micros(start_of_new_york_day(T.date())), micros(T + DAY))]  # T's own day, then, is over
+    assert question == [(micros(start_of_new_york_day(T.date())), micros(T + DAY))]  # the day of T has ended at T + DAY
     assert rows_of(session) == sorted(f"t{number}-{each}" for number in range(4, 25) for each in range(2))
 
 

@@ -1,4 +1,4 @@
-"""Arguments that `connect` accepts and refuses: instants, modes, datasets, parameters."""
+"""The arguments that `connect` accepts and refuses: instants, modes, datasets, parameters."""
 
 import json
 from dataclasses import replace

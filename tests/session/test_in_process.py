@@ -1,4 +1,4 @@
-"""In-process sessions: the same answers as sealed ones, for trusted code; they too can write no lake file."""
+"""In-process sessions, for trusted code, give the same answers as sealed ones. They too cannot write lake files."""
 
 from datetime import timedelta
 from hashlib import sha256

@@ -1,4 +1,4 @@
-"""The installation's own datasets: prepared once in the zygote, the same as if made for each session alone."""
+"""The installed datasets are prepared once in the zygote, and equal those prepared for a single session."""
 
 import re
 from datetime import timedelta

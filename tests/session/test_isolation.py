@@ -207,7 +207,7 @@ def test_a_session_inherits_neither_environment_nor_descriptors(lake, ask):
         assert every(not path.startswith(str(ROOT)) for path in content)
         assert (
             len([path for path in content if path.startswith(("socket:", "pipe:"))]) == 1
-        )  # its own, not the zygote's
+        )  # the session's process, not the zygote
         assert b"SECRET" not in (child / "environ").read_bytes()
     finally:
         os.close(remaining)

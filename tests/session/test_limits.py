@@ -1,4 +1,4 @@
-"""Rows, bytes, seconds and memory are bounded; a breach is one clear error, and the session is usable after it."""
+"""Rows, bytes, seconds and memory are limited. A breach is one clear error, after which the session is still usable."""
 
 import os
 import signal
@@ -101,7 +101,7 @@ def test_max_rows_may_be_zero(ask):
 
 
 def test_an_answer_of_many_small_buffers_is_returned_complete(ask):
-    columns = [f"i + {number} AS c{number}" for number in range(100)]  # 16 KB each, and no frame holds them all
+    columns = [f"i + {number} AS c{number}" for number in range(100)]  # 16 KB each, more than a frame can hold
     answer = ask().sql(f"SELECT {', '.join(columns)} FROM range(2000) t(i) ORDER BY i")
     assert (len(answer), answer.rows()[-1]) == (2000, tuple(1999 + number for number in range(100)))
 
@@ -140,7 +140,7 @@ def test_another_thread_can_stop_a_query(ask, isolation):
     session = ask(isolation=isolation)
     stopped = threading.Event()
 
-    def stop():  # wait, because before the query begins there is nothing to stop
+    def stop():  # repeat, because nothing can be stopped before the query begins
         while not stopped.wait(0.05):
             session.interrupt()
 

@@ -1,5 +1,5 @@
-"""Searches over mapped Arrow files return the same as over Parquet, at every instant, and the files contain no later
-row.
+"""Searches over mapped Arrow files return the same as over Parquet as of every instant. The files contain no later
+rows.
 """
 
 import itertools
@@ -38,7 +38,7 @@ def statement(name, moment, **facts):
 
 
 def texts(seed):
-    """Articles and exchanges of many days, some changed later; for each a vector of the graph and one by a model."""
+    """Yield articles and exchanges of many days, some changed later, with vectors of the graph and of a model."""
     chance = random.Random(seed)
     for number in range(TEXTS):
         created = START + timedelta(days=chance.choice((chance.randrange(DAYS), 60)), minutes=chance.randrange(600))
@@ -73,7 +73,7 @@ def cuts(tmp_path_factory):
 
 
 def answers(session):
-    """Return the results of each search by meaning, or why it is refused."""
+    """Yield the results of each search by meaning, or the reason of its refusal."""
     seeds = session.sql("SELECT id FROM embeddings ORDER BY id LIMIT 3").arrow()["id"].to_pylist()
     question = [{"embedding": [1.0, 0.5, 0.5]}, {"embedding": [1.0, 0.5]}, *({"seed_id": seed} for seed in seeds)]
     question += [

@@ -1,4 +1,4 @@
-"""Random rows, files and instants against the sentence `available_at <= T`, evaluated by a plain loop."""
+"""Random rows, files and instants, compared with the condition `available_at <= T` in a plain loop."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""The days for which a session may rely on a company's dividends: polls, gaps, and records hidden at its instant."""
+"""The days for which a session may rely on a company's dividends, given polls, gaps and records hidden from it."""
 
 from datetime import date, datetime, timedelta, timezone
 

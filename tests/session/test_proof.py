@@ -1,4 +1,4 @@
-"""The footer proof: no session opens on a file that is not proven public at T, or that differs from the contract."""
+"""The footer proof: no session opens with a file that is not proven public at T, or that differs from the contract."""
 
 import errno
 import os
@@ -58,7 +58,7 @@ def test_a_file_of_several_months_that_reaches_beyond_t_is_refused(lake, ask):
 def test_a_later_row_in_any_row_group_is_caught(lake, ask):
     early = T - 300 * DAY
     lake.add("charts", [row(f"t{number}", early) for number in range(3)])
-    lake.add_file("charts", table([row("u", early + MONTH), row("later", T + DAY)]))  # a group of its own in the cut
+    lake.add_file("charts", table([row("u", early + MONTH), row("later", T + DAY)]))  # a separate row group in the cut
     assert "later row" in refused(ask)
 
 

@@ -1,4 +1,4 @@
-"""A caller's text can slow down only its own session: the parent checks its length, the sealed process parses it."""
+"""A caller's SQL can slow down only its own session: the parent checks the length, and the sealed process parses it."""
 
 import threading
 import time
@@ -12,7 +12,7 @@ from pitlake.session.arguments import LONGEST_PARAMETERS, LONGEST_QUERY
 from tests.session.toylake import T
 
 PARENT_SECONDS = 0.2
-"""CPU of the asking thread, for any text that may be asked."""
+"""The limit of CPU seconds in the calling thread, for any accepted query."""
 
 SIZE = 120_000
 PUMPS = {

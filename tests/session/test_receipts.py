@@ -1,4 +1,4 @@
-"""The same question returns the same bytes: in every session, after later publishes, and for any batches."""
+"""The same question returns the same bytes in every session, after later publishes, and in batches of any size."""
 
 from datetime import timedelta
 

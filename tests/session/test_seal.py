@@ -1,4 +1,4 @@
-"""Native code in a session's process can read the session's own files, and nothing else."""
+"""Native code in a session's process can read only the files of the session."""
 
 import errno
 import json
@@ -29,7 +29,7 @@ def imprison(lake):
     other = lake.add("charts", [row("c", T + timedelta(days=90))])
 
     def run(*ways):
-        start = f"import sys; sys.path.insert(0, {str(ROOT)!r}); sys.modules['numpy'] = None"  # as the zygote does
+        start = f"import sys; sys.path.insert(0, {str(ROOT)!r}); sys.modules['numpy'] = None"  # like the zygote
         program = f"{start}; from tests.session.inmate import main; main(*sys.argv[1:])"
         reply = subprocess.run(
             [
@@ -72,7 +72,7 @@ def test_a_sealed_process_can_read_its_file_and_do_nothing_else(lake, imprison, 
     assert {path: path.read_bytes() for path in lake.root.rglob("*") if path.is_file()} == before
 
 
-# Attempts that a system may refuse to every process; then they prove nothing about the seal.
+# Attempts that some systems refuse to every process, so that a refusal proves nothing about the seal.
 REFUSED_BY_SOME_SYSTEMS = {
     "become another user", "bpf", "change the root", "io_uring", "make an unnamed file", "make an x32 call",
     "mount", "own namespaces",
@@ -84,7 +84,7 @@ BY_PATH = {
     "read through the root link", "remove a file", "rename a file", "run a program", "start a thread",
     "write another file",
 }  # fmt: skip
-# Each layer alone, and the attempts that it must stop without the others.
+# Single layers or pairs, and the attempts that these must stop without the other layers.
 STOPPED = {
     ("own root",): BY_PATH | {"change directory", "look for a file", "stat another file", "stat as Python does",
                               "statx another file"},
@@ -94,7 +94,7 @@ STOPPED = {
     ("landlock",): BY_PATH | {"list the root", "open its own file for both", "truncate its own file",
                               "write its own file"},
 }  # fmt: skip
-# seccomp lets files be opened for reading and stat() answer; it counts no memory, and stops every other attempt.
+# seccomp allows files to be opened for reading, allows stat(), and does not count memory. It stops all other attempts.
 LET_BY_SECCOMP = {
     "read a library", "read another file", "read another's files", "read its environment",
     "read its own file", "read the memory map", "read through the root link", "start a thread", "stat another file",
@@ -120,7 +120,7 @@ def test_each_seal_layer_alone_stops_the_attempts_it_covers(imprison, layers):
 def test_seccomp_alone_stops_all_but_reading(imprison):
     outcomes = imprison("only", "seccomp")
     assert done(outcomes) == LET_BY_SECCOMP
-    # The errors of the filter: a kernel that lacks x32 answers with another.
+    # These errors come from the filter: a kernel without x32 returns another error.
     assert {outcomes.get("make an x32 call"), outcomes.get("make a 32-bit call", errno.EPERM)} == {errno.EPERM}
 
 
@@ -134,7 +134,7 @@ def test_the_lake_is_not_mounted_in_a_session_process_with_its_own_root(ask):
 
 def test_sessions_have_their_own_root_wherever_the_system_allows_mounts():
     own = ["unshare", "--mount", "--net", "--ipc", *(["--map-root-user"] if os.geteuid() else [])]
-    mount = ["mount", "-t", "tmpfs", "tmpfs", "/tmp"]  # in the mounts of its own, which end with it
+    mount = ["mount", "-t", "tmpfs", "tmpfs", "/tmp"]  # in a private mount namespace, which ends with the process
     if shutil.which("unshare") is None or subprocess.run([*own, *mount], check=False, capture_output=True).returncode:
         pytest.skip("this system allows no own mounts")
     assert launcher.separated()

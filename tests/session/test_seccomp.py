@@ -1,4 +1,4 @@
-"""The filter of system calls decides every call as its list does, on both architectures."""
+"""The system call filter decides every call like its list, on both architectures."""
 
 import errno
 
@@ -10,7 +10,7 @@ from pitlake.session.sealed import sandbox, seccomp
 
 PROCESS = 4_711
 LISTED = [*(seccomp.Call(name) for name in sandbox._CALLS.split()), *sandbox._conditional(PROCESS)]
-# On x86_64 and on aarch64; - where an architecture lacks the call.
+# The numbers on x86_64 and aarch64, or - if an architecture lacks the call.
 FORBIDDEN = """
 socket 41 198, connect 42 203, bind 49 200, sendto 44 206, sendmsg 46 211, recvfrom 45 207, socketpair 53 199,
 execve 59 221, execveat 322 281, fork 57 -, vfork 58 -, ptrace 101 117, process_vm_readv 310 270,
@@ -23,14 +23,14 @@ setuid 105 146, capset 126 91, fcntl 72 25, ioctl 16 29, dup 32 23, dup3 292 24,
 sendfile 40 71, copy_file_range 326 285, splice 275 76, statx 332 291, access 21 -, faccessat 269 48, getdents64 217 61,
 chdir 80 49, chroot 161 51, shmget 29 194, shmat 30 196, msgget 68 186, mq_open 240 180
 """
-# The architectures as which a kernel runs 32-bit calls, and the bit that marks a call of x86_64 as one of x32.
+# The architectures under which kernels run 32-bit calls, and the bit that marks an x86_64 call as an x32 call.
 COMPATIBLE = {"x86_64": 0x40000003, "aarch64": 0x40000028}
 X32 = 0x40000000
 ARGUMENTS = st.integers(0, 2**64 - 1) | st.integers(0, 2**24) | st.sampled_from([0, 1, PROCESS, 0x10100, 1 << 32])
 
 
 def verdict(instructions, data):
-    """Run a filter as the kernel does."""
+    """Run a filter like the kernel, and return its verdict."""
     accumulator, place = 0, 0
     while True:
         code, if_true, if_false, operand = instructions[place]

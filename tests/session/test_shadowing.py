@@ -1,4 +1,4 @@
-"""A user's file beside a script takes no library's place in the sealed process, and names itself in the script."""
+"""A user's file next to a script never replaces a library in the sealed process. The script's error names the file."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Answers that are small when sent and large when read: limits count the decoded size, in every encoding."""
+"""Answers that are small when sent but large when read: limits count the decoded size, in every encoding."""
 
 import re
 import sys

@@ -1,4 +1,4 @@
-"""Answers of an untrusted process: anything but a plain, valid, expected Arrow stream is refused."""
+"""Answers from an untrusted process: anything but a plain, valid, expected Arrow stream is refused."""
 
 import struct
 from contextlib import suppress
@@ -52,7 +52,7 @@ def test_invalid_text_is_refused():
 
 
 def nested(values):
-    """The values by themselves, in a list, in a struct, in a map."""
+    """Return the values bare, in a list, in a struct and in a map."""
     item = pa.array([0, len(values)], pa.int32())
     keys = pa.array(range(len(values)))
     return {
@@ -94,7 +94,7 @@ def test_null_typed_values_inside_lists_and_maps_are_refused(place):
 
 
 def test_buffers_that_overlap_are_refused():
-    """Thirty columns of the same 8,000 bytes."""
+    """Thirty columns share the same 8,000 bytes."""
     rows = pa.table({f"c{i:02}": pa.array([i] * 1000, pa.int64()) for i in range(30)})
     sent = bytearray(stream(rows).to_pybytes())
     for i in range(1, 30):  # the buffers of a column: no bitmap, then the values
@@ -112,7 +112,7 @@ def test_a_message_whose_type_field_lies_beyond_its_end_is_refused():
     sent = bytearray(stream(ROWS).to_pybytes())
     root = 8 + struct.unpack_from("<I", sent, 8)[0]
     fields = root - struct.unpack_from("<i", sent, root)[0]
-    struct.pack_into("<H", sent, fields + 6, 0xFFFF)  # where the message says of which kind it is
+    struct.pack_into("<H", sent, fields + 6, 0xFFFF)  # the field that states the type of the message
     with pytest.raises(ProtocolError, match="not a valid Arrow stream"):
         table(pa.py_buffer(bytes(sent)), 3)
 

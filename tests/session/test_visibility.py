@@ -1,4 +1,4 @@
-"""A session shows everything that was public at T and nothing later, whatever files contain the rows."""
+"""A session shows everything that was public at T and nothing later, whichever files contain the rows."""
 
 from datetime import datetime, timedelta, timezone
 from functools import partial

@@ -1,4 +1,4 @@
-"""Searches by an index of words return the same as reading every text, to the last digit, at every instant."""
+"""Searches with a word index return the same as reading every document, to the last digit, as of every instant."""
 
 import itertools
 import random
@@ -52,7 +52,7 @@ def text(chance, most):
 
 
 def articles(seed):
-    """Articles of many days, one in five rewritten once or twice later; dozens of one day."""
+    """Yield articles of many days, dozens of them of one day; two in five are rewritten once or twice later."""
     chance = random.Random(seed)
     for number in range(ARTICLES):
         created = START + timedelta(days=chance.choice((chance.randrange(DAYS), 60)), minutes=chance.randrange(600))
@@ -76,7 +76,7 @@ def articles(seed):
 
 
 def lake_of(root, rows):
-    """Poll every thirty days, when each article has its last change."""
+    """Return a lake polled every thirty days; each poll finds the newest version of each article."""
     return looks.lake_of(root, {"news": rows}, [START + timedelta(days=days) for days in range(0, DAYS + 120, 30)])
 
 
@@ -300,8 +300,8 @@ def test_an_index_written_in_several_runs_is_sorted_and_complete(monkeypatch, tm
     monkeypatch.setattr(words, "_LEAST_ROWS", 7)
     chance = random.Random(1)
     texts = [[chance.choice(VOCABULARY).lower() for _ in range(chance.randrange(9))] for _ in range(150)]
-    texts[63] = ["spread"]  # in the last row of a block alone
-    texts[70] = ["oil"] * 60_000  # more than there are characters before the surrogates
+    texts[63] = ["spread"]  # occurs only in the last row of a block
+    texts[70] = ["oil"] * 60_000  # more than there are characters below the surrogates
     lengths = [len(" ".join(text)) for text in texts]
     rows = pa.table(
         {
@@ -379,7 +379,7 @@ def test_searches_reuse_the_indexes_made_by_compaction(tmp_path, monkeypatch):
 
 @pytest.fixture
 def act_while_indexed(lake, cuts, monkeypatch):
-    """Return a session during whose first search, while its index is opened, something happens."""
+    """A generator function that yields a session, in which `what` runs while the first search opens the index."""
 
     def act(what):
         with open_at(lake.snapshot(), INSTANTS[-1], datasets=BOTH, cut_cache=cuts) as session:

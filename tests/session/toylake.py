@@ -1,4 +1,4 @@
-"""A toy lake in plain Parquet: a music store's charts, so that no test here depends on a real dataset or lake."""
+"""A toy lake in plain Parquet with a music store's charts, so that no test here depends on a real dataset or lake."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
@@ -79,7 +79,7 @@ def gap(available_at: datetime, name: str = "charts", **changes: object) -> dict
 
 
 class ToyLake:
-    """Parquet files and the snapshot that lists them."""
+    """A lake of Parquet files, with the snapshot that lists them."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -91,14 +91,14 @@ class ToyLake:
         return self.add_table(table, pa.Table.from_pylist(list(rows), schema=schema), **changes)
 
     def add_table(self, table: str, rows: pa.Table, **changes: object) -> DataFile:
-        """A file for each month, as in a lake. Returns the newest."""
+        """Add one file per month, as in a lake, and return the newest."""
         months = [new_york_month(moment) for moment in rows["available_at"].to_pylist()]
         for month in sorted(set(months)):
             file = self.add_file(table, rows.filter(pa.array([each == month for each in months])), **changes)
         return file
 
     def add_file(self, table: str, rows: pa.Table, **changes: object) -> DataFile:
-        """Add one file with any content."""
+        """Add one file with these rows."""
         home = self.root / table
         home.mkdir(parents=True, exist_ok=True)
         path = home / f"part-{len(list(home.iterdir()))}.parquet"

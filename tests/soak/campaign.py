@@ -35,11 +35,11 @@ WORKSPACE = (
 )
 LONGEST_WAIT_SECONDS = 900.0
 LONGEST_RUN_SECONDS = 300
-"""How long a run may take before monitoring fails it: how a run is found whose code server was killed with it."""
+"""The seconds after which monitoring fails a run, which detects runs that died together with their code server."""
 
 
 def soak(home: Path, minutes: float) -> int:
-    """Run it. Returns the exit code."""
+    """Run the soak, and return the exit code."""
     with contextlib.ExitStack() as running:
         server = running.enter_context(sample_server())
         provider = running.enter_context(Loopback())
@@ -67,7 +67,7 @@ def soak(home: Path, minutes: float) -> int:
 def _house(home: Path, server: GraphServer, proxy: Proxy, webhook: Webhook) -> House:
     (home / "workspace.yaml").write_text(WORKSPACE.format(root=ROOT))
     (home / "dagster").mkdir()
-    Lake(home / "lake").start()  # upkeep and report come before the first rows
+    Lake(home / "lake").start()  # upkeep and report run before the first rows exist
     settings_text = SETTINGS.read_text().replace(
         "max_runtime_seconds: 43200", f"max_runtime_seconds: {LONGEST_RUN_SECONDS}"
     )
@@ -84,7 +84,7 @@ def _house(home: Path, server: GraphServer, proxy: Proxy, webhook: Webhook) -> H
         "SOAK_PASSWORD": password,
         "SOAK_DATABASE": server.database,
         "PYTHONPATH": str(ROOT),
-        "DAGSTER_GRPC_TIMEOUT_SECONDS": "300",  # a slow machine is not one of the faults
+        "DAGSTER_GRPC_TIMEOUT_SECONDS": "300",  # a slow machine is not a fault
     }
     environment = {**os.environ, **FAST_EVENTS, **FEW_ARENAS, **settings}
     program = str(Path(sys.executable).with_name("dagster"))
@@ -132,7 +132,7 @@ def _interrupted(_number: int, _frame: object) -> None:
 
 
 def main() -> int:
-    """Run the soak in a folder of its own."""
+    """Run the soak in a separate folder."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--home", type=Path, help="an empty folder to keep everything in")

@@ -1,7 +1,7 @@
-"""The soak's definitions: the project's own, with schedules that tick every minute over a past month.
+"""The soak's definitions: the project's definitions with schedules that run every few minutes over past days.
 
-Loaded by the soak's webserver and daemon; the graph and the providers are reached through what tests.soak.campaign
-puts in the environment.
+The soak's webserver and daemon load them. Environment variables, which tests.soak.campaign sets, locate the graph and
+the providers.
 """
 
 import os
@@ -21,13 +21,13 @@ UNDER_WAY = ("QUEUED", "NOT_STARTED", "STARTING", "STARTED")
 
 
 def window(number: int) -> tuple[date, date]:
-    """Return the days of one of the windows through which runs rotate."""
+    """Return the first and last day of one of the windows through which runs rotate."""
     first = FIRST + timedelta(days=DAYS_A_WINDOW * (number % WINDOWS))
     return first, first + timedelta(days=DAYS_A_WINDOW - 1)
 
 
 def _goes_on(job: str) -> Callable[[dg.ScheduleEvaluationContext], bool]:
-    """Whether to start another run: not at the end, and not while a run of the job is under way."""
+    """Return a condition for another run: not after the end, and not while a run of the job is in progress."""
 
     def goes_on(context: dg.ScheduleEvaluationContext) -> bool:
         if Path(os.environ["SOAK_STOP"]).exists():
@@ -42,7 +42,7 @@ def _goes_on(job: str) -> Callable[[dg.ScheduleEvaluationContext], bool]:
     job=jobs.graph_days, cron_schedule="* * * * *", default_status=RUNNING, should_execute=_goes_on("graph_days")
 )
 def every_minute(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
-    """Request the next ten past days, in rotation."""
+    """Request the next window of ten past days, in rotation."""
     at = context.scheduled_execution_time
     first, last = window(at.hour * 60 + at.minute)
     tags = {
@@ -56,7 +56,7 @@ def every_minute(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
     job=jobs.macro_watch, cron_schedule="* * * * *", default_status=RUNNING, should_execute=_goes_on("macro_watch")
 )
 def each_minute(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
-    """The provider, asked again each time."""
+    """Request a refresh from the provider."""
     config = {"ops": {"macro_observations": {"config": {"mode": "refresh", "series": ["GDP"]}}}}
     return dg.RunRequest(run_key=context.scheduled_execution_time.isoformat(), run_config=config)
 
@@ -71,7 +71,7 @@ report = dg.ScheduleDefinition(
 
 @dg.definitions
 def defs() -> dg.Definitions:
-    """The project's definitions, reading the soak's graph, with the soak's schedules."""
+    """Return the project's definitions with the soak's graph and schedules."""
     graph = GraphResource(
         uri=os.environ["SOAK_GRAPH"],
         username=os.environ["SOAK_USER"],

@@ -19,7 +19,7 @@ CAUGHT = re.compile(r"(?:caught an error|Error in config|Sensor .* failed).*", r
 
 
 def gathered(house: House, webhook: Webhook, faults: Sequence[Fault], report: Path, lake: Sequence[str]) -> Evidence:
-    """The evidence, with what was found wrong with the lake so far."""
+    """Return the evidence. lake: the problems of the lake that are known already."""
     numbers = json.loads((report / site.NUMBERS).read_text())
     return Evidence(
         runs=[_run(house, run) for run in house.runs()],
@@ -34,7 +34,7 @@ def gathered(house: House, webhook: Webhook, faults: Sequence[Fault], report: Pa
 
 
 def shows(house: House, fault: Fault) -> bool:
-    """Return whether the UI shows a run that the fault hit: a step that failed for good, or missing answers."""
+    """Return whether the UI shows a run that the fault hit: a failed run or step, or missing answers."""
     near = [
         run for run in house.runs() if run["jobName"] == fault.job and (run["endTime"] or fault.ended) >= fault.began
     ]
@@ -42,14 +42,14 @@ def shows(house: House, fault: Fault) -> bool:
 
 
 def is_well(house: House, faults: Sequence[Fault]) -> bool:
-    """Whether every job has ended well since the last of the faults."""
+    """Return whether every job has succeeded since the last fault."""
     last = max(fault.ended for fault in faults)
     well = {run["jobName"] for run in house.runs() if run["status"] == "SUCCESS" and run["startTime"] > last}
     return well >= set(JOBS)
 
 
 def windows_done(runs: Collection[Run]) -> set[int]:
-    """The windows for which a run of every dataset of the graph ended well."""
+    """Return the windows for which a run of all datasets of the graph succeeded."""
     ended = (run for run in runs if run.job == "graph_days" and run.status == "SUCCESS")
     return {(date.fromisoformat(run.window) - FIRST).days // DAYS_A_WINDOW for run in ended}
 

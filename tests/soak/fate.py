@@ -1,6 +1,6 @@
-"""The faults of a soak, one after the other: each lasts until the UI shows a run that it hit.
+"""The faults of a soak, one after another. Each lasts until the UI shows a run that it hit.
 
-A slow machine, whose runs take minutes, therefore meets every fault as a fast one does.
+Slow machines, whose runs take minutes, therefore have the same faults as fast ones.
 """
 
 import contextlib
@@ -25,8 +25,8 @@ FULL = os.strerror(errno.ENOSPC)
 
 
 class Blow(NamedTuple):
-    """One fault: the share of the time at which it begins, what it hits, its signs, and the functions that start and
-    end it. `again` is called repeatedly while it lasts.
+    """A fault: the share of the soak's time at which it begins, the job it hits, its signs, and the functions that
+    start and end it. `again` is called repeatedly while it lasts.
     """
 
     share: float
@@ -40,7 +40,7 @@ class Blow(NamedTuple):
 
 
 class Fate:
-    """Causes the faults and records their times; measures memory from the daemon's last start on."""
+    """The faults of a soak, with their times. Memory is measured from the daemon's last start on."""
 
     def __init__(self, house: House, proxy: Proxy, provider: Loopback, disk: Path) -> None:
         self._house = house
@@ -59,7 +59,7 @@ class Fate:
         self.faults: list[Fault] = []
 
     def run(self, seconds: float) -> None:
-        """Run the processes for at least this many seconds, and cause every fault."""
+        """Watch the processes for at least this many seconds, and cause every fault."""
         began = time.monotonic()
         for blow in self._blows:
             self._watch(began + blow.share * seconds)
@@ -73,7 +73,7 @@ class Fate:
         self._watch(began + seconds)
 
     def _last(self, blow: Blow, since: float, seconds: float) -> None:
-        """Let a fault last until it shows; a dead daemon detects no dead run, so its fault has a fixed length."""
+        """Wait until a fault shows. A dead daemon detects no dead run, so its fault has a fixed duration."""
         began = time.monotonic()
         if blow.name == "daemon":
             self._watch(began + seconds / 2)
@@ -95,7 +95,7 @@ class Fate:
             time.sleep(min(SAMPLE_SECONDS, left))
 
     def _kill(self) -> None:
-        """Kill the daemon once there is a run to lose."""
+        """Kill the daemon once a run is in progress."""
 
         def is_there() -> bool:
             return any((run["jobName"], run["status"]) == ("graph_days", "STARTED") for run in self._house.runs())
@@ -109,7 +109,7 @@ class Fate:
 
 
 def until_true(ready: Callable[[], bool], seconds: float) -> bool:
-    """Wait until a condition holds, up to a limit; return whether it holds."""
+    """Wait until a condition holds, up to a limit. Return whether it holds."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         with contextlib.suppress(OSError):

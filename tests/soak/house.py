@@ -1,4 +1,4 @@
-"""The processes of the soak: webserver and daemon as a user starts them, the UI's answers, and their memory."""
+"""The processes of the soak: webserver and daemon as a user starts them, the UI's responses, and memory samples."""
 
 import contextlib
 import json
@@ -26,7 +26,7 @@ ENDED = ("SUCCESS", "FAILURE", "CANCELED")
 
 @dataclass
 class House:
-    """The processes and what was seen of them. `memory` holds, per sample, the seconds and the bytes by process."""
+    """The processes of a soak. `memory` contains, per sample, the time in seconds and the bytes by process."""
 
     environment: dict[str, str]
     workspace: Path
@@ -47,7 +47,7 @@ class House:
         return self.workspace.parent / f"{name}.log"
 
     def kill(self, name: str) -> None:
-        """Kill a process with -9, including its code server and runs."""
+        """Kill a process with -9, together with its code server and runs."""
         with contextlib.suppress(psutil.NoSuchProcess):
             parent = psutil.Process(self.processes[name].pid)
             for process in [*parent.children(recursive=True), parent]:
@@ -56,14 +56,14 @@ class House:
         self.processes[name].wait()
 
     def stop(self, name: str) -> None:
-        """Ask a process to end, and kill it after a minute."""
+        """Terminate a process, and kill it after a minute."""
         self.processes[name].send_signal(signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.processes[name].wait(60)
         self.kill(name)
 
     def measure(self, since: float) -> None:
-        """Sample the memory of the permanent processes and their code servers, without runs."""
+        """Sample the memory of the permanent processes and their code servers, but not of runs."""
         sizes: dict[str, int] = {}
         for name, process in self.processes.items():
             with contextlib.suppress(psutil.Error):
@@ -77,7 +77,7 @@ class House:
         self.memory.append((time.monotonic() - since, sizes))
 
     def ask(self, query: str, **variables: object) -> dict[str, Any]:
-        """Return the UI's answer to a GraphQL query."""
+        """Return the UI's response to a GraphQL query."""
         request = urllib.request.Request(
             f"http://127.0.0.1:{self.port}/graphql",
             json.dumps({"query": query, "variables": variables}).encode(),
@@ -89,11 +89,11 @@ class House:
         return answer["data"]
 
     def runs(self) -> list[dict[str, Any]]:
-        """Every run, newest first."""
+        """Return every run, newest first."""
         return self.ask(RUNS)["runsOrError"]["results"]
 
     def events(self, run: str) -> list[dict[str, Any]]:
-        """Every event of a run."""
+        """Return every event of a run."""
         result, after = [], None
         while True:
             page = self.ask(EVENTS, run=run, after=after)["logsForRun"]

@@ -1,6 +1,6 @@
-"""The lake after a soak, compared with an undisturbed one: each window of each dataset is complete or absent.
+"""Comparison of the lake after a soak with an undisturbed one: each window of each dataset is complete or absent.
 
-Nothing is run again on the soak's lake before it is judged.
+Nothing runs on the soak's lake again before it is judged.
 """
 
 import json
@@ -34,7 +34,7 @@ Rows = Mapping[int, Counter[str]]
 
 
 def undisturbed(root: Path, server: GraphServer) -> Lake:
-    """Build a lake with every window of every dataset, and the provider's series, each requested once."""
+    """Build a lake with every window of every dataset and the provider's series, each requested once."""
     lake = Lake(root)
     days = [day for number in range(WINDOWS) for day in _days(number)]
     with Graph(server.uri, server.reader_auth, server.database) as graph:
@@ -48,7 +48,7 @@ def undisturbed(root: Path, server: GraphServer) -> Lake:
 
 
 def compare(lake: Lake, other: Lake, done: Collection[int]) -> tuple[list[str], list[str]]:
-    """Return what to print of both lakes, and what is wrong. done: the windows where every dataset's run succeeded."""
+    """Return lines about both lakes, and the problems. done: the windows for which every dataset's run succeeded."""
     problems, whole, absent, rows = [], 0, 0, 0
     names = [name for name, extractor in all_extractors().items() if extractor.dataset.partitioned]
     for name in names:
@@ -75,8 +75,8 @@ def compare(lake: Lake, other: Lake, done: Collection[int]) -> tuple[list[str], 
 
 
 def inspect(lake: Lake, numbers: Path) -> tuple[list[str], list[str]]:
-    """Return what to print of the lake by itself, and what is wrong: duplicate rows, versions that lost rows,
-    leftovers, and a report with other counts.
+    """Return lines about the lake, and the problems: duplicate rows, versions that lost rows, leftovers, and a
+    report with other counts.
     """
     problems = [f"{name} holds a row twice" for name in all_datasets() if _twice(lake, name)]
     problems += list(_lost(lake))
@@ -93,7 +93,7 @@ def inspect(lake: Lake, numbers: Path) -> tuple[list[str], list[str]]:
 
 
 def _lost(lake: Lake) -> Iterator[str]:
-    """Return versions that have fewer rows of a table than the previous one, or missing or changed files."""
+    """Yield problems of versions: fewer rows of a table than in the previous version, and missing or changed files."""
     versions = sorted(entry.version for entry in lake.versions())
     counts = [{table: sum(f.rows for f in state.files) for table, state in lake.snapshot(version).tables.items()}
               for version in versions]  # fmt: skip
@@ -113,11 +113,11 @@ def _lost(lake: Lake) -> Iterator[str]:
 
 
 def _by_window(lake: Lake, table: str) -> dict[int, Counter[str]]:
-    """Return rows by the window of their day, as texts without values of the run; -1 has those without a window."""
+    """Return rows by the window of their day, as strings without the run's values; -1 has rows without a window."""
     result: defaultdict[int, Counter[str]] = defaultdict(Counter)
     for row in stored(lake, table):
         day = row.get("partition") or clock.new_york_day(row["available_at"]).isoformat()
-        # A gap may be dated by its run, and evidence names the capture of an answer.
+        # A gap may be dated by its run, and evidence names a capture.
         also = "available_at" if "gap_type" in row else "evidence" if table == MACRO else ""
         hidden = (*BY_THE_RUN, also)
         result[_number(day)][str(sorted((key, str(value)) for key, value in row.items() if key not in hidden))] += 1

@@ -1,4 +1,4 @@
-"""The verdict on a soak can fail: a complete soak has no problem, and everything missing or wrong is one."""
+"""The verdict on a soak: a complete soak has no problems, and everything that is missing or wrong is a problem."""
 
 import copy
 from dataclasses import replace

@@ -1,7 +1,7 @@
-"""The verdict on a soak: the evidence, as plain data, and the problems in it. No query is made here.
+"""The verdict on a soak: the evidence as plain data, and the problems in it. Nothing is queried here.
 
-Every fault must show as a run in the UI, in an alert and in the report, and be over once it is over; every failed run
-must have a fault that explains it; memory must not grow. `tests.soak.campaign` gathers and prints.
+Every fault must show as a run in the UI, in an alert and in the report, and must have no effect after its end. Every
+failed run must be explained by a fault, and memory must not grow. `tests.soak.campaign` gathers and prints.
 """
 
 import re
@@ -19,8 +19,8 @@ DIED = "the run ended before a step could say why"
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """A run as the UI shows it. `why` holds a line per failed step, `unanswered` datasets whose check `answered`
-    failed; times are seconds since the epoch. `again` is the run that this one starts once more.
+    """A run as the UI shows it. `why` has one line per failed step, `unanswered` the datasets whose check `answered`
+    failed. Times are seconds since the epoch. `again` is the run that this one retries.
     """
 
     id: str
@@ -36,17 +36,17 @@ class Run:
 
     @property
     def died(self) -> bool:
-        """Return whether it failed and no step states a reason."""
+        """Return whether the run failed although no step states a reason."""
         return self.status == "FAILURE" and not self.why
 
     def overlaps(self, fault: "Fault") -> bool:
-        """Whether it ran while the fault lasted."""
+        """Return whether the run overlaps the time of a fault."""
         return self.created <= fault.ended and (self.ended or fault.ended) >= fault.began
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """One fault: when it lasted, and its sign: the text of a failed step in the UI, of the alert and of the report."""
+    """A fault: its begin and end, the job it hits, and its signs. step: in a failed step's text. told: in an alert."""
 
     name: str
     began: float
@@ -56,7 +56,7 @@ class Fault:
     told: str
 
     def explains(self, run: Run) -> bool:
-        """Whether a run shows this fault."""
+        """Return whether this fault explains a run's failure."""
         if not run.overlaps(self):
             return False
         if self.name == "daemon":
@@ -68,7 +68,7 @@ class Fault:
 
 @dataclass(frozen=True, kw_only=True)
 class Alert:
-    """An alert as it arrived."""
+    """An alert as received."""
 
     at: float
     title: str
@@ -77,8 +77,8 @@ class Alert:
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """The evidence of a soak. incidents: of the report's numbers, reasons by run. page: the report's first page.
-    memory: seconds and bytes by process, since the daemon was started last. lake: what is wrong with the lake.
+    """The evidence of a soak. incidents: the reasons in the report, by run. page: the report's first page. memory: the
+    time in seconds and the bytes by process, since the last start of the daemon. lake: the problems of the lake.
     """
 
     runs: Sequence[Run]
@@ -92,7 +92,7 @@ class Evidence:
 
 
 def judge(seen: Evidence) -> tuple[list[str], list[str]]:
-    """What to print of a soak, and what is wrong: no problem means that it passed."""
+    """Return lines to print about a soak, and its problems. It passed if there are none."""
     lines, problems = _runs(seen)
     for part in (*(_fault(seen, fault) for fault in seen.faults), _memory(seen.memory)):
         lines += part[0]
@@ -162,7 +162,7 @@ def _unexplained(seen: Evidence) -> Iterator[str]:
 
 
 def _untold(seen: Evidence) -> Iterator[str]:
-    """Check that each failed run is reported once, and that no report is wrong."""
+    """Yield failed runs that are not reported exactly once, and reports of runs that did not fail."""
     counts = Counter(match for alert in seen.alerts for match in re.findall(r"^run (\S+)$", alert.body, re.MULTILINE))
     due = {run.id for run in seen.runs if run.status == "FAILURE" or run.unanswered}
     yield from (f"no alert tells of run {run}" for run in due - counts.keys())
@@ -173,7 +173,7 @@ def _untold(seen: Evidence) -> Iterator[str]:
 
 
 def _memory(samples: Sequence[tuple[float, Mapping[str, int]]]) -> tuple[list[str], list[str]]:
-    """Growth from the first quarter to the last, of each process that stays and of all together."""
+    """Return lines and problems about the growth of each process, and of all, from first to last quarter."""
     names = sorted({name for _, sizes in samples for name in sizes})
     whole = [(at, dict(sizes)) for at, sizes in samples if len(sizes) == len(names)]
     if len(whole) < 8 or not names:

@@ -1,7 +1,7 @@
-"""The soak's surroundings: a proxy in front of the graph that can be closed, a webhook that keeps alerts, a disk that
-fills.
+"""The soak's surroundings: a proxy in front of the graph that can be shut, a webhook that stores alerts, and a disk
+that can be filled.
 
-Nothing here knows Dagster or the lake.
+Nothing here depends on Dagster or the lake.
 """
 
 import contextlib
@@ -19,8 +19,8 @@ DISK = "48m"
 
 
 class Proxy:
-    """A TCP proxy on the loopback, in front of another port. While it is shut, new connections are refused and existing
-    ones cut off; `pause` is the delay of each block in seconds.
+    """A TCP proxy on the loopback, in front of another port. While it is shut, it closes new and existing connections.
+    `pause` is the delay of each block in seconds.
     """
 
     def __init__(self, target: int) -> None:
@@ -32,14 +32,14 @@ class Proxy:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def shut(self) -> None:
-        """The server is gone."""
+        """Close all connections, as if the server were gone."""
         self._open = False
         for line in list(self._lines):
             with contextlib.suppress(OSError):
                 line.shutdown(socket.SHUT_RDWR)
 
     def reopen(self) -> None:
-        """The server is back."""
+        """Accept connections again."""
         self._open = True
 
     def _accept(self) -> None:
@@ -65,7 +65,7 @@ class Proxy:
 
 
 class Webhook:
-    """Keeps every alert that is posted."""
+    """A webhook that stores every alert posted to it."""
 
     def __init__(self) -> None:
         self.alerts: list[tuple[float, str, str]] = []
@@ -88,7 +88,7 @@ class Webhook:
 
 @contextlib.contextmanager
 def small_disk(folder: Path) -> Iterator[bool]:
-    """A small disk of its own at `folder`; says whether this machine allowed one (it takes root)."""
+    """Mount a small separate disk at `folder`, and yield whether this was possible, which requires root."""
     folder.mkdir(parents=True)
     command = ["mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", folder]
     mounted = os.geteuid() == 0 and subprocess.run(command, check=False, capture_output=True).returncode == 0
@@ -100,7 +100,7 @@ def small_disk(folder: Path) -> Iterator[bool]:
 
 
 def fill(disk: Path) -> None:
-    """Leave no byte free; to be repeated, because a failed run frees its own bytes."""
+    """Fill the disk completely. Repeat this, because a failed run frees its bytes."""
     with contextlib.suppress(OSError), (disk / "filler").open("ab") as file:
         while True:
             file.write(bytes(1 << 16))
@@ -108,5 +108,5 @@ def fill(disk: Path) -> None:
 
 
 def empty(disk: Path) -> None:
-    """Free it again."""
+    """Free the filled space."""
     (disk / "filler").unlink(missing_ok=True)

@@ -1,6 +1,6 @@
-"""Random sequences of a study's actions, compared with a model of what a study allows and counts.
+"""Random sequences of a study's actions, compared with a model of the rules and counts of studies.
 
-The model knows the rules and none of the code: instants, who is in the holdout, and plain Python for the statistics.
+The model shares no code with studies: it tracks instants and open holdouts, and computes statistics in plain Python.
 """
 
 import math
@@ -29,7 +29,7 @@ ACTIONS = ("connect", "advance", "ask", "ask", "log", "log", "seal", "enter", "l
 
 @dataclass
 class Window:
-    """One session, and the model's state of it."""
+    """A session with its state in the model."""
 
     session: Session
     owner: int
@@ -39,7 +39,7 @@ class Window:
 
 @dataclass
 class Sequence:
-    """One study of a lake. Failures are sentences."""
+    """A random sequence of actions on one study of a lake."""
 
     name: str
     lake: Path
@@ -82,7 +82,7 @@ class Sequence:
         return self.rng.choice(choices)
 
     def owner(self) -> int:
-        """Return one of the handles, more often one whose holdout is open."""
+        """Return the number of a handle, usually one whose holdout is open."""
         inside = list(self.blocks)
         return self.rng.choice(inside) if inside and self.rng.random() < 0.7 else self.rng.randrange(len(self.handles))
 
@@ -165,7 +165,7 @@ class Sequence:
             self.close(owner, self.start)
 
     def crash(self) -> None:
-        """End a process without leaving its blocks: its sessions end, and no record is written."""
+        """Simulate a crash: the blocks are not left, the sessions end, and no record is written."""
         owner = self.rng.randrange(len(self.handles))
         self.abandoned += [self.handles[owner], self.blocks.get(owner)]
         self.close(owner, None)
@@ -246,7 +246,7 @@ class Sequence:
 
 
 def deflated(trials: list[tuple[float, ...]], ratios: list[float], best: int) -> float:
-    """Bailey and Lopez de Prado (2014), equations 1 and 2, in plain Python."""
+    """Return the deflated Sharpe ratio by Bailey and Lopez de Prado (2014), equations 1 and 2."""
     normal, count, values = NormalDist(), len(trials), trials[best]
     luck = 0.0
     if count > 1:
@@ -260,7 +260,7 @@ def deflated(trials: list[tuple[float, ...]], ratios: list[float], best: int) ->
 
 
 def below_median(trials: list[tuple[float, ...]]) -> float:
-    """Bailey, Borwein, Lopez de Prado and Zhu (2017), in plain Python."""
+    """Return the probability of overfitting by Bailey, Borwein, Lopez de Prado and Zhu (2017)."""
     periods = len(trials[0])
     blocks = max(2, min(16, periods // 2) // 2 * 2)
     sizes = [periods // blocks + (number < periods % blocks) for number in range(blocks)]
@@ -282,7 +282,7 @@ def below_median(trials: list[tuple[float, ...]]) -> float:
 
 
 def share(seed: int, folder: Path) -> Tally:
-    """Run some sequences on one lake."""
+    """Run sequences on one lake."""
     lake, tally = Lake(folder / "lake"), Tally(SHARE)
     publish(lake, "news", [article(1, "Draft", CREATED), article(2, "Other", CREATED)], "first", (), CREATED)
     for number in range(seed * SHARE, (seed + 1) * SHARE):

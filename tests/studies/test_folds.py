@@ -1,4 +1,4 @@
-"""Cross-validation of a panel trains on no label that overlaps a tested one or reaches into the holdout."""
+"""Cross-validation of a panel never trains on a label that overlaps a test label or reaches into the holdout."""
 
 from itertools import combinations
 
@@ -23,7 +23,7 @@ def study(lake, tmp_path):
 
 @pytest.fixture
 def panel():
-    """Three companies a day, with labels of one to six days."""
+    """A panel of some companies per day, with labels of one to six days."""
     rng = np.random.default_rng(4)
     known_at = pd.date_range("2024-01-02T21:00Z", periods=DAYS, freq="D").repeat(TICKERS)
     return pd.DataFrame(

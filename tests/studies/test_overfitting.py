@@ -20,7 +20,7 @@ EXAMPLE = {"periods": 1250, "variance": 0.5 / YEAR}  # Bailey and Lopez de Prado
 def test_the_expected_best_of_unskilled_trials_equals_the_papers_value():
     assert expected_best(EXAMPLE["variance"], 100) == pytest.approx(0.1132, abs=5e-5)
     assert expected_best(1, 1) == 0
-    assert expected_best(1, 2) == pytest.approx(0.5198, abs=5e-5)  # the first of its two quantiles is the median
+    assert expected_best(1, 2) == pytest.approx(0.5198, abs=5e-5)  # the first of the two quantiles is the median
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_a_single_trial_is_not_deflated_but_many_trials_are():
 
 
 def test_the_probability_of_overfitting_is_high_when_no_trial_has_skill():
-    """The paper's first test case: all trials have a mean of zero over the whole sample, so who wins one half loses."""
+    """In the paper's first test case, all trials have a mean of zero, so the winner of one half loses in the other."""
     returns = np.random.default_rng(1).normal(0, 1, (50, 480))
     returns -= returns.mean(axis=1, keepdims=True)
     assert probability_of_overfitting(returns, 10) > 0.95

@@ -1,4 +1,4 @@
-"""A study counts its questions, and its holdout is used once, after the plan was sealed."""
+"""A study counts its questions. Its holdout can be used once, after the plan has been sealed."""
 
 import copy
 import json

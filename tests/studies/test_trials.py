@@ -1,4 +1,4 @@
-"""Trials: how a series of returns is read, and its row in the report."""
+"""Trials: parsing a series of returns, and a trial's row in the report."""
 
 from math import sqrt
 

@@ -1,1 +1,1 @@
-"""The proof of the wall: attacks, weaker designs they get through, and the truncation campaign."""
+"""The proofs of the wall: attacks, weaker designs that they break, and the truncation campaign."""

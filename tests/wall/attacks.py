@@ -1,7 +1,7 @@
 """The attack statements, loaded from attacks/*.sql and aimed at one world.
 
-One line is one attack; `-- ` lines are comments. Placeholders name real files of the world, so that a statement that
-is refused is refused for the wall's reasons and not because its file does not exist.
+Each line is an attack, except for comments, which start with `-- `. Placeholders name real files of the world, so that
+a statement is refused by the wall, not because its file does not exist.
 """
 
 import os
@@ -17,7 +17,7 @@ CLASSES = tuple(sorted(path.stem for path in FOLDER.glob("*.sql")))
 
 @dataclass(frozen=True)
 class Attack:
-    """One attack: its class, its line in the class's file and the statement."""
+    """An attack: its class, its line in the file of that class, and the statement."""
 
     kind: str
     line: int
@@ -25,12 +25,12 @@ class Attack:
 
     @property
     def name(self) -> str:
-        """How reports call it."""
+        """Return the name used in reports."""
         return f"{self.kind}:{self.line}"
 
 
 def load(world: World, dataset: str, kinds: tuple[str, ...] = CLASSES, port: int = 9) -> Iterator[Attack]:
-    """Every attack of the given classes, aimed at one dataset of a world."""
+    """Yield every attack of the given classes, aimed at one dataset of a world."""
     aim = targets(world, dataset, port)
     for kind in kinds:
         for number, line in enumerate((FOLDER / f"{kind}.sql").read_text().splitlines(), start=1):
@@ -44,9 +44,9 @@ def load(world: World, dataset: str, kinds: tuple[str, ...] = CLASSES, port: int
 def targets(world: World, dataset: str, port: int) -> dict[str, str]:
     """Return the values of the placeholders."""
     files, as_of = world.snapshot.files(dataset), world.as_of
-    past = min(file.path for file in files if file.hi <= as_of)  # a name that every world has
+    past = min(file.path for file in files if file.hi <= as_of)  # exists in every world
     later = [file for file in files if file.hi > as_of]
-    future = min(later, key=lambda file: (file.lo <= as_of, file.path)).path  # a small table may have no other
+    future = min(later, key=lambda file: (file.lo <= as_of, file.path)).path  # a small table may have only such a file
     return {
         "lake": str(world.root),
         "tables": str(world.root / "tables" / dataset),

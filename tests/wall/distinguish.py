@@ -1,9 +1,9 @@
-"""The two-worlds test: an attack leaks when its answer holds a canary, or differs between worlds that differ after T.
+"""The two-worlds test: an attack leaks if its answer holds a canary, or differs in worlds that differ only after T.
 
-It needs no list of what a leak looks like, so any statement can be thrown at it. Statements whose answers differ
-between the worlds, and also between two runs in one of them (random numbers, clocks), are counted as noise and judged
-by canaries alone; so are the few that differ between the worlds once, but not in what they answer most often (how much
-memory is in use, which one run in some hundred tells otherwise).
+It needs no list of what leaks look like, so it can judge any statement. A statement whose answer also differs between
+two runs in the same world (random numbers, clocks) counts as noise and is judged by canaries alone. The same holds
+for a few statements whose most frequent answers are equal in both worlds although two single answers differed (the
+memory in use, which differs in about one run in a hundred).
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from tests.tally import Tally
 from tests.wall.worlds import CANARY, Master, World, built, restored
 
 FUTURES = (1, 2)
-FEW = 5  # statements that differ may be an accident, more can't
+FEW = 5  # up to so many statements may differ by accident
 RUNS = 9
 
 
@@ -26,7 +26,7 @@ class Runner(Protocol):
     """An object that answers statements as of T over a world."""
 
     def run(self, sql: str) -> str:
-        """The answer, or the error, as text."""
+        """Return the answer or the error as text."""
 
     def close(self) -> None:
         """Release everything."""
@@ -50,7 +50,7 @@ class Finding:
 
 
 class Report(Tally):
-    """Statements that were compared, with the findings as failures; `counts` has those judged by canaries alone."""
+    """A tally of statements whose failures are the findings; `counts` has the statements judged by canaries alone."""
 
     def of(self, kind: str) -> list[Finding]:
         """Return the findings of one kind."""
@@ -58,12 +58,12 @@ class Report(Tally):
 
     @property
     def noisy(self) -> list[str]:
-        """Return the names of statements whose answers differ by themselves, and so are judged by canaries alone."""
+        """Return the names of the statements whose answers vary between runs; they are judged by canaries alone."""
         return [name.removeprefix(NOISY) for name in self.counts]
 
 
 def digest(root: Path) -> str:
-    """One digest over every path, size and content below a folder."""
+    """Return one digest of all paths and contents below a folder."""
     total = hashlib.sha256()
     for path in sorted(root.rglob("*")):
         total.update(f"{path.relative_to(root)}\0".encode())
@@ -75,8 +75,8 @@ def digest(root: Path) -> str:
 def distinguish(
     root: Path, open_runner: OpenRunner, aim: Aim, *, a_session: int = 1, masters: Sequence[Master] = ()
 ) -> Report:
-    """Run every (name, statement) of `aim` in both worlds, `a_session` statements a runner; where any answer differs,
-    all of them once more in the first. masters: the worlds, by default the built-in ones.
+    """Run every (name, statement) of `aim` in both worlds, `a_session` statements per runner. If any answer differs,
+    run all of them again in the first world. masters: the worlds, by default the built-in ones.
     """
     report, masters = Report(), masters or [built(future) for future in FUTURES]
     first, other = (_run_all(root, master, open_runner, aim, report, a_session) for master in masters)
@@ -95,7 +95,7 @@ def distinguish(
 def _usual(
     root: Path, master: Master, open_runner: OpenRunner, aim: Aim, report: Report, a_session: int, names: set[str]
 ) -> dict[str, str]:
-    """What these statements answer most often in one world, asked in sessions with the same others before them."""
+    """Return the most frequent answer to each statement in a world, after the same earlier statements per session."""
 
     def asked_again(world: World) -> Iterator[tuple[str, str]]:
         for batch in batched(list(aim(world)), a_session):
@@ -107,7 +107,7 @@ def _usual(
 
 
 def rebuilt(root: Path, master: Master) -> tuple[World, str]:
-    """Restore a world in place of whatever was there, and return its digest."""
+    """Restore a world, replacing whatever is there, and return it with its digest."""
     world = restored(root, master)
     return world, digest(root)
 
@@ -130,13 +130,13 @@ def _run_all(
 
 
 def batched(items: list[tuple[str, str]], size: int) -> Iterator[list[tuple[str, str]]]:
-    """Consecutive slices of a list."""
+    """Yield consecutive slices of a list."""
     for start in range(0, len(items), size):
         yield items[start : start + size]
 
 
 def _judged(report: Report, name: str, first: str, again: str, other: str) -> bool:
-    """Take note of what answers show. Whether the worlds differ, and two runs in one of them do not."""
+    """Record canaries and noise. Return whether the worlds differ while two runs in the same world do not."""
     sql, answer = first.split("\0", 1)
     if not (again.startswith(f"{sql}\0") and other.startswith(f"{sql}\0")):
         raise AssertionError(f"{name} is not the same statement in every world")
@@ -150,5 +150,5 @@ def _judged(report: Report, name: str, first: str, again: str, other: str) -> bo
 
 
 def _steady(text: str) -> str:
-    """Timings of plans and addresses in messages aside."""
+    """Replace the timings in plans and the addresses in messages."""
     return re.sub(r"0x[0-9a-f]+|\d+\.\d+ ?m?s\b", "#", text)

@@ -1,6 +1,6 @@
-"""The attack campaign: the written attacks, every function of the catalogue, and the grammar fuzzer, in two worlds.
+"""The attack campaign: the written attacks, every function of DuckDB, and the grammar fuzzer, in two worlds.
 
-`sealed_attacks` runs them against pitlake's session; `functions` asks DuckDB itself what there is to call.
+`sealed_attacks` runs the fuzzer against pitlake's session; `functions` asks DuckDB for everything that can be called.
 """
 
 import os
@@ -16,7 +16,7 @@ from tests.wall.sealed import Sealed
 from tests.wall.worlds import DATASETS, World
 
 SHARE, STATEMENTS_A_SESSION = 2_000, 40
-# They bring DuckDB down by design, or wait; each is tried by the limits' tests instead.
+# These functions wait or end DuckDB by design; the tests of the limits call them instead.
 _WAITS = frozenset({"sleep_ms", "pragma_force_checkpoint"})
 _SHAPES = (
     "",
@@ -35,20 +35,20 @@ _SHAPES = (
 
 @cache
 def functions() -> tuple[tuple[str, bool], ...]:
-    """Every function, macro and pragma DuckDB knows: its name, and whether it is a table function."""
+    """Return every function, macro and pragma of DuckDB: its name, and whether it is a table function."""
     rows = duckdb.connect().execute("SELECT DISTINCT function_name, function_type FROM duckdb_functions()").fetchall()
     return tuple(sorted((name, kind in ("table", "table_macro")) for name, kind in rows if name not in _WAITS))
 
 
 def written(world: World, datasets: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """The attack files, aimed at each dataset."""
+    """Yield the attacks from the files, aimed at each dataset."""
     for dataset in datasets:
         for attack in attacks.load(world, dataset):
             yield f"{dataset}:{attack.name}", attack.sql
 
 
 def called(world: World, dataset: str = "news") -> Iterator[tuple[str, str]]:
-    """Every function with several argument shapes, over rows and over a path of the future."""
+    """Yield calls of every function with arguments of several shapes, over rows and over a file of the future."""
     future = attacks.targets(world, dataset, port=9)["future_file"]
     for name, is_table in functions():
         for number, shape in enumerate(_SHAPES):
@@ -69,7 +69,7 @@ def generated(
 ) -> Iterator[tuple[str, str]]:
     """Yield statements of the grammar fuzzer, by default over the worlds' datasets and the paths of some of them."""
     names = [name for name, _ in functions()]
-    # Named by rule, not by listing: the statements must be the same in both worlds.
+    # The names are constructed, not listed, because the statements must be the same in both worlds.
     months = [
         f"{world.root}/tables/{name}/available_month=2024-0{month}" for name in DATASETS[:3] for month in range(3, 8)
     ]
@@ -80,7 +80,7 @@ def generated(
 
 
 def share(seed: int, folder: Path) -> Report:
-    """Run the written attacks, or the functions, or generated statements, in two worlds."""
+    """Run the written attacks, the functions or generated statements in two worlds, depending on the seed."""
     os.chdir(folder)
     root = folder / "lake"
     if seed == 0:

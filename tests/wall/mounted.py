@@ -1,13 +1,13 @@
-"""A user's table under a random contract, mounted several times as it changes: truncation and late looks.
+"""Mounted tables with random contracts under truncation, late polls and attacks.
 
-*Truth.* The answer as of T equals that of a lake whose table never had a row of a later date or a later change of an
-earlier row, and that of a lake with other later rows and changes.
+*Truth.* The answer as of T equals the answer of two other lakes: one whose table never had later rows or later
+changes of earlier rows, and one with other later rows and changes.
 
-*Late.* What a lake answered as of T before any later mount is what it answers with `known_by=T` after all mounts;
-as of an instant just before a mount, it is also the answer without `known_by`.
+*Late.* The answer as of T before any later mount equals the answer with `known_by=T` after all mounts. As of an instant
+just before a mount, it also equals the answer without `known_by`.
 
-*Attacks.* Two lakes differ in what was mounted after T, which holds canaries: in new rows, in gaps and in other content
-of earlier rows. No hostile statement shows one, or gives different answers.
+*Attacks.* Two lakes differ in what was mounted after T: new rows, gaps and changed content of earlier rows, all with
+canaries. No hostile statement shows a canary, or has different answers.
 """
 
 import random
@@ -38,7 +38,7 @@ AFTERWARDS = END + timedelta(days=200)
 MICROSECOND = timedelta(microseconds=1)
 LAGS = {"": timedelta(), "1 day": timedelta(days=1), "90 minutes": timedelta(minutes=90)}
 MIDNIGHTS = ("midnights without a zone", "midnights of the zone", "midnights of UTC")
-"""How a table may store days."""
+"""The ways in which a table may store days as midnights."""
 ZONES = ("America/New_York", "Asia/Tokyo", "UTC")
 MOMENTS, QUESTIONS = 4, 80
 STATEMENTS, EVERY, A_SESSION = 320, 8, 10
@@ -51,12 +51,12 @@ VALUES: tuple[tuple[pa.DataType, Callable[[random.Random], Any]], ...] = (
     (pa.date32(), lambda rng: date(2024, 1, 1) + timedelta(days=rng.randrange(60))),
 )
 
-Statement = tuple[tuple[Any, ...], datetime | date]  # the values of the key, and the date as the table states it
+Statement = tuple[tuple[Any, ...], datetime | date]  # the values of the key, and the date in the table
 Poll = dict[Statement, tuple[Any, ...]]
 
 
 class MountedTally(Tally):
-    """A tally that compares pairs of answers."""
+    """A tally of compared pairs of answers."""
 
     def same(self, what: str, as_of: datetime, seed: int, sql: str, answers: tuple[str, str]) -> None:
         """Compare two answers."""
@@ -67,7 +67,7 @@ class MountedTally(Tally):
 
 
 class Table:
-    """A random table: its contract, and its content at each mount."""
+    """A random table with its contract, and its content at each mount."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
@@ -82,7 +82,7 @@ class Table:
         self.polls = [*self._polls()]
 
     def known_at(self, statement: datetime | date) -> datetime:
-        """The instant at which a row of that date is public."""
+        """Return the instant at which a row of that date is public."""
         if not isinstance(statement, datetime):
             zones = {self.zone, "UTC"} if self.stated == "midnights of UTC" else {self.zone}
             statement = max(datetime.combine(statement + timedelta(days=1), time(), ZoneInfo(zone)) for zone in zones)
@@ -90,20 +90,20 @@ class Table:
 
     @property
     def dated(self) -> bool:
-        """Whether the table states days."""
+        """Return whether the table's dates are days."""
         return self.stated != "instants"
 
     def end(self, statement: Statement) -> datetime | date | None:
-        """The end of a row, as the table states it; None for a row without one."""
+        """Return the end of a row as written in the table; None for a row without an end."""
         rng = random.Random(f"end/{self.seed}/{statement}")
         if not self.has_ends or (statement[0][0] != "W" and rng.random() < 0.4):
             return None
-        if self.dated:  # An odd number of days after an even day, so that no two dates of a key meet.
+        if self.dated:  # An odd number of days after an even day, so that no two dates of a key are equal.
             return statement[1] + timedelta(days=1 + 2 * (self.seed % 16))
         return statement[1] + timedelta(microseconds=rng.randrange(1, 40 * 86_400 * 10**6))
 
     def mount(self, root: Path, polls: list[tuple[datetime, Poll]], then: Callable[[Lake, int], None]) -> Lake:
-        """Mount these contents, one after the other, and call `then` after each."""
+        """Mount these contents one after the other, and call `then` after each mount."""
         lake = Lake(root)
         options = {"key": self.keys, "available_at": "at", "timezone": self.zone, "partial": self.partial}
         options |= {"trust_dates": self.trusts_dates, "until": "ends" if self.has_ends else None}
@@ -114,8 +114,8 @@ class Table:
         return lake
 
     def moments(self, count: int, place: int | None = None) -> Iterator[datetime]:
-        """Instants of mounts, and of rows that were mounted after their date, with and without the lag; and a
-        microsecond beside them. place: only between that mount and the next.
+        """Yield instants at, or a microsecond away from, mounts and the dates of rows that were mounted later, with and
+        without the lag. place: only between that mount and the next.
         """
         existing = [at for observed, content in self.polls for _, claim in content
                  if (at := self.known_at(claim)) <= observed]  # fmt: skip
@@ -130,10 +130,10 @@ class Table:
             yield min(max(at, first + MICROSECOND), last - MICROSECOND)
 
     def until(self, as_of: datetime) -> list[tuple[datetime, Poll]]:
-        """Return the mounts up to then, without rows of a later date or changes of a row after them.
+        """Return the mounts without rows that became public, or changes that were mounted, after an instant.
 
-        Keep the rows of every mount whose dates are after it: each is a gap from that mount on. The content of a row
-        counts from the first mount after its date.
+        Rows dated after their mount stay, because each is a gap from that mount on. The content of a row takes effect
+        at the first mount after its date.
         """
         polls, contents = [], Poll()
         for observed, content in self.polls:
@@ -148,7 +148,7 @@ class Table:
         return polls
 
     def otherwise(self, as_of: datetime, canary: str = "") -> list[tuple[datetime, Poll]]:
-        """The mounts with other rows of later dates, and with other later changes. canary: a text in each of them."""
+        """Return the mounts with other later rows and other later changes. canary: a string in each of these."""
         seen: set[Statement] = set()
         polls = []
         for observed, past in self.until(as_of):
@@ -166,7 +166,7 @@ class Table:
         return polls
 
     def isolation(self) -> str:
-        """How the next sessions are isolated."""
+        """Return how the next sessions are isolated."""
         return self.rng.choice(("process", "in_process", "in_process"))
 
     def _polls(self) -> Iterator[tuple[datetime, Poll]]:
@@ -201,7 +201,7 @@ class Table:
         return tuple(f"{value} {canary}" if canary and isinstance(value, str) else value for value in values)
 
     def _stored(self, at: datetime | date | None) -> datetime | date | None:
-        """A date as the table stores it."""
+        """Return a date as the table stores it."""
         if at is None or self.stated not in MIDNIGHTS:
             return at
         zone = {"midnights without a zone": None, "midnights of the zone": ZoneInfo(self.zone)}
@@ -223,7 +223,7 @@ class Table:
 
 
 def truth(seed: int, scratch: Path, moments: int = MOMENTS, count: int = QUESTIONS) -> MountedTally:
-    """Judge the truncation of one table. count: questions as of each of the moments."""
+    """Judge the truncation of one table. count: the number of questions as of each moment."""
     table, tally = Table(seed), MountedTally()
     whole = table.mount(scratch / "whole", table.polls, _nothing)
     for number, as_of in enumerate(table.moments(moments)):
@@ -239,13 +239,13 @@ def truth(seed: int, scratch: Path, moments: int = MOMENTS, count: int = QUESTIO
 
 
 def late(seed: int, scratch: Path, moments: int = MOMENTS, count: int = QUESTIONS) -> MountedTally:
-    """Judge what a table's lake answers before and after its later mounts."""
+    """Judge the answers of a table's lake before and after its later mounts."""
     table, tally = Table(seed), MountedTally()
     first: list[tuple[datetime, bool, str, list[str], list[str]]] = []
 
     def ask(lake: Lake, place: int) -> None:
         here = table.polls[place][0]
-        settled = [] if table.partial else [here - MICROSECOND]  # a partial table may state old rows late
+        settled = [] if table.partial else [here - MICROSECOND]  # a partial table may contain old rows late
         for as_of in (*settled, *table.moments(moments, place)):
             request, isolation = [*_questions(table, len(first), count)], table.isolation()
             answers = _answers(lake, as_of, request, max(as_of, here + MICROSECOND), isolation)
@@ -261,8 +261,8 @@ def late(seed: int, scratch: Path, moments: int = MOMENTS, count: int = QUESTION
 
 
 def attack(seed: int, scratch: Path, count: int = STATEMENTS, every: int = EVERY) -> Report:
-    """Attack one table. count: generated statements of each kind. every: which share of the written attacks, and a
-    tenth of it of the calls of functions.
+    """Attack one table. count: generated statements of each kind. every: run one in `every` of the written attacks, and
+    one in `10 * every` of the function calls.
     """
     table = Table(seed)
     table.polls.append((END + timedelta(days=30), table.polls[-1][1]))  # so that there is a mount after every T
@@ -294,7 +294,7 @@ def attack(seed: int, scratch: Path, count: int = STATEMENTS, every: int = EVERY
 
 
 def _world(lake: Lake) -> World:
-    """A lake under names of files that are the same in every world: up to T, the earliest files are."""
+    """Return a lake whose files are renamed by their order, so that files up to T have the same names in all worlds."""
     snapshot, tables = lake.snapshot(), {}
     for name in snapshot.tables:
         files = sorted(snapshot.files(name), key=lambda file: (file.hi, file.lo))
@@ -306,7 +306,7 @@ def _world(lake: Lake) -> World:
 
 
 def _nothing(lake: Lake, place: int) -> None:
-    """Ask nothing after a mount."""
+    """Do nothing after a mount."""
 
 
 def _columns_of(table: Table) -> dict[str, tuple[str, ...]]:

@@ -1,6 +1,6 @@
 """Questions of the query catalogue for the truncation campaign: full-text, vectors, as-of joins, every named query.
 
-A function of a seed alone, like `statements`. Nothing here opens a session.
+Questions depend only on a seed, like `statements`. Nothing here opens a session.
 """
 
 import random
@@ -14,7 +14,7 @@ _TEXTS = ("{0}", "{0} {1}", '"{0} {1}"', "{0} AND {1}", "{0} OR {1}")
 
 
 def named(seed: int, as_of: datetime) -> tuple[str, dict[str, Any]]:
-    """The SQL of one of the catalogue's queries, and values to bind that hit something more often than not."""
+    """Return one of the catalogue's queries, and values to bind that usually match some rows."""
     rng = random.Random(f"question/{seed}")
     query = catalogue.get(rng.choice(list(catalogue.all_queries())))
     pool: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""pitlake's own session as a runner of the wall's proofs: the answer as text, rows or error alike."""
+"""pitlake's own session as a runner for the wall's proofs: each answer is text, whether rows or an error."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -15,11 +15,11 @@ from tests.wall.worlds import DATASETS, SEARCHED, T, World
 
 LIMITS = Limits(seconds=30.0)
 MOST_ROWS = 20_000
-FEW_ROWS = 12  # so that the small worlds' months are cut both ways: whole, and by days
+FEW_ROWS = 12  # so that months of small worlds are cut both as a whole and by days
 
 
 class Sealed:
-    """A sealed session over a world. A lost session is reopened, so that one attack cannot shield the next."""
+    """A sealed session over a world. It is reopened after a loss, so that one attack cannot shield the next."""
 
     def __init__(
         self,
@@ -31,8 +31,8 @@ class Sealed:
         datasets: Sequence[str] = (*DATASETS, *SEARCHED),
         catalogue: Catalogue | None = None,
     ) -> None:
-        """earlier: where the session is before it moves to `as_of`. datasets: by default those the worlds have.
-        catalogue: the contracts of other datasets.
+        """Open a session that moves through the `earlier` instants to `as_of`. catalogue: the contracts of other
+        datasets than those of the worlds.
         """
         self.world, self.as_of, self.isolation, self.hindsight = world, as_of, isolation, hindsight
         self.earlier, self.datasets, self.catalogue = earlier, datasets, catalogue
@@ -61,7 +61,7 @@ class Sealed:
         )
 
     def run(self, question: str | Query, values: dict[str, Any] | None = None) -> str:
-        """The answer as text."""
+        """Return the answer as text."""
         answer, error = answer_text(self.session, question, values)
         if isinstance(error, SessionLost | LimitExceeded):
             self.session.close()
@@ -76,7 +76,7 @@ class Sealed:
 def answer_text(
     session: Session, question: str | Query, values: dict[str, Any] | None = None
 ) -> tuple[str, PitlakeError | None]:
-    """A session's answer as text, every byte of it, or its error, as text and as itself."""
+    """Return a session's answer as text that shows every byte, or an error as text together with the error."""
     try:
         result = session.ask(question, values, max_rows=MOST_ROWS)
         return f"{result.receipt.result_sha256}\n{_raw(result.arrow())}", None
@@ -85,7 +85,7 @@ def answer_text(
 
 
 def _raw(table: pa.Table) -> str:
-    """Return every byte of a result, so that no rendering can hide one; `take` blanks the bytes under nulls."""
+    """Return every byte of a result, so that no rendering can hide any. `take` blanks the bytes of nulls."""
     table = table.take(pa.array(range(len(table)), pa.int64()))
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:

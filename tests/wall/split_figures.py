@@ -1,7 +1,7 @@
-"""Random companies whose vendors restate figures per share by splits, and polls of splits in random order.
+"""Random companies whose vendors adjust figures per share for splits, and polls of splits in random order.
 
-After each poll, every figure is dated as a run would date it then. A figure that a split has changed must count from
-its fetch; one whose company was polled for every day until the fetch must keep its own date. `make splits` runs it.
+After each poll, every figure is dated as a run would date it then. A figure that a split has changed must take effect
+at its fetch. If polls cover every day until the fetch, the figure must keep its own date. `make splits` runs this.
 """
 
 import random
@@ -28,8 +28,8 @@ POLLS, COMPANIES, FIGURES = 8, 60, 4
 
 
 class Company(NamedTuple):
-    """A company. tickers: each with the first and last day on which the company has it; several at once are share
-    classes. splits: day, ratio and ticker. The vendor lists a split under each ticker of its day.
+    """A company. tickers: each with its first and last day; several at the same time are share classes. splits: day,
+    ratio and ticker. The vendor lists a split under each ticker of that day.
     """
 
     cik: str
@@ -37,19 +37,19 @@ class Company(NamedTuple):
     splits: tuple[tuple[date, float, str], ...]
 
     def split(self, after: date, until: date) -> bool:
-        """Whether the shares were split between two days."""
+        """Return whether the shares were split between two days."""
         return any(after < day <= until for day, _, _ in self.splits)
 
 
 class Poll(NamedTuple):
-    """A poll of splits. tickers: None for all. days: the bounds, None for none."""
+    """A poll of splits. tickers: None for all. since: the first day, None for no limit."""
 
     at: datetime
     tickers: frozenset[str] | None
     since: date | None
 
     def covers(self, ticker: str, after: date, until: date) -> bool:
-        """Whether it proves every day after one and until another."""
+        """Return whether the poll covers every day after `after` until `until`."""
         question = self.tickers is None or ticker in self.tickers
         return question and until <= self.at.date() and (self.since is None or self.since <= after + timedelta(days=1))
 
@@ -80,7 +80,7 @@ def poll(companies: list[Company], rng: random.Random) -> Poll:
 
 
 def publish(lake: Lake, companies: list[Company], seen: Poll, number: int) -> None:
-    """Publish what a poll saw: executed splits as rows, others as gaps."""
+    """Publish the findings of a poll: executed splits as rows, others as gaps."""
     contract, rows, gaps = get("polygon_splits"), [], []
     for item in companies:
         for ordinal, (executed, ratio, ticker) in enumerate(item.splits):
@@ -107,7 +107,7 @@ def publish(lake: Lake, companies: list[Company], seen: Poll, number: int) -> No
 
 
 def name(lake: Lake, companies: list[Company]) -> None:
-    """Publish the tickers of companies with several, one statement for each change."""
+    """Publish the tickers of companies that have several, with one row for each change."""
     rows = []
     for item in companies:
         for since in sorted({first for _, first, _ in item.tickers}):
@@ -142,7 +142,7 @@ def figures(companies: list[Company], rng: random.Random) -> list[Figure]:
 
 
 def judge(seed: int, compared: Counter[str]) -> list[tuple]:
-    """Return every figure of one world that is dated wrongly after some poll."""
+    """Return every figure of one world that is wrongly dated after any poll."""
     rng, wrong = random.Random(seed), []
     companies = [company(number, rng) for number in range(COMPANIES)]
     question, polls = figures(companies, rng), []

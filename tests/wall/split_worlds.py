@@ -1,7 +1,7 @@
-"""Small worlds of bars and splits, asked through sessions as of every instant, against returns of as-traded prices.
+"""Small worlds of bars and splits, queried as of every instant and compared with returns of as-traded prices.
 
-A world is a ticker: when its shares were split and by how much, how that was recorded, and which bars were restated
-later. All of them lie in one lake. `make splits` asks about all of them.
+A world is a ticker: the days and ratios of its splits, how these were recorded, and which bars were restated later.
+All worlds are in one lake. `make splits` queries all of them.
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ from tests.tally import Tally
 DAYS = [date(2024, 6, day) for day in (3, 4, 5, 6, 7, 10, 11)]
 RATIOS = (3.0, 2.0, 1.5, 0.5, 0.1)
 PAIRS = (*product((3.0, 0.1), repeat=2), (2.0, 1.5), (1.5, 2.0))
-# What a price does on news: down or up as a split of 2:1 or 3:2 would move it, and further.
+# Factors by which news moves a price: about as much as a split of 2:1 or 3:2 would, and more.
 NEWS = (0.2, 0.48, 0.53, 0.66, 1.5, 2.1)
 OFF = ("graph a day off", "polygon a day off")
 RECORDS = ("graph", "polygon", "both", "late", *OFF, "two ratios", "none")
@@ -38,7 +38,7 @@ SURE = ("graph", "polygon", "both")
 
 
 class World(NamedTuple):
-    """One ticker. splits: (place in DAYS, ratio), in order. news: (place in DAYS, the price after for one before)."""
+    """One ticker. splits: (place in DAYS, ratio), in order. news: (place in DAYS, factor that moves the price)."""
 
     ticker: str
     splits: tuple[tuple[int, float], ...]
@@ -48,28 +48,28 @@ class World(NamedTuple):
     news: tuple[int, float] | None = None
 
     def shares(self, after: int, until: int) -> float:
-        """Return how many shares one share on a day has become by another day."""
+        """Return how many shares one share of a day has become by another day."""
         return prod(ratio for day, ratio in self.splits if after < day <= until)
 
     def traded(self, day: int) -> float:
-        """The close as traded."""
+        """Return the close as traded."""
         moved = self.news[1] if self.news and self.news[0] <= day else 1.0
         return moved * (100 + (-1) ** day) / self.shares(-1, day)
 
     def volume(self, day: int) -> float | None:
-        """The shares traded: for as much money on any day but one of news, when it is ten times as much."""
+        """Return the number of shares traded: about the same value on each day, ten times as much on a day of news."""
         if self.volumes == "unknown":
             return None
         busy = 10.0 if self.news and self.news[0] == day else 1.0
         return busy * (1e8 + 4e7 * (-1) ** day) / self.traded(day)
 
     def value(self, after: int, until: int) -> float:
-        """Return what a holder's money of one day is worth on another day."""
+        """Return the worth on one day of a unit of money invested on an earlier day."""
         return self.traded(until) * self.shares(after, until) / self.traded(after)
 
     @property
     def certain(self) -> bool:
-        """Whether nothing may be missing from an answer. One ratio told for two days within a week is one split."""
+        """Return whether answers must be complete. The same ratio on two days within a week counts as one split."""
         if len({ratio for _, ratio in self.splits}) < len(self.splits):
             return False
         if self.news and (self.volumes == "unknown" or self.news[1] < 0.4):
@@ -85,7 +85,7 @@ def worlds() -> list[World]:
     kinds = [
         *product(single, RECORDS, RESTATED, VOLUMES),
         *product(double, RECORDS, RESTATED[:1]),
-        # A split of 5:4 moves a price less than news may: it is noticed by its record alone.
+        # A split of 5:4 moves a price less than news may, so only its record shows it.
         *product([((day, 1.25),) for day in range(1, len(DAYS))], ("graph", *OFF), RESTATED[:1], VOLUMES),
         *product([((day, ratio),) for day, ratio in product((2, 3, 4), (4 / 3, 1.5, 3.0))], SURE, STRAYS, VOLUMES),
         *product([()], RECORDS[-1:], RESTATED[:1], VOLUMES, product(range(1, len(DAYS)), NEWS)),
@@ -98,7 +98,7 @@ def worlds() -> list[World]:
 
 
 def close_of(day: int) -> datetime:
-    """The exchange's close."""
+    """Return the instant at which the exchange closes."""
     return datetime(2024, 6, DAYS[day].day, 20, tzinfo=timezone.utc)
 
 
@@ -106,12 +106,12 @@ INSTANTS = [moment for day in range(len(DAYS)) for moment in (close_of(day), clo
 
 
 def newest(moment: datetime) -> int:
-    """The newest day whose bar is public."""
+    """Return the newest day whose bar is public."""
     return max(day for day in range(len(DAYS)) if close_of(day) <= moment)
 
 
 def bar(world: World, day: int, shares: float = 1.0):
-    """A bar as its source gives it, for so many shares that one has become."""
+    """Return a bar as its source states it. shares: how many shares one share has become."""
     names = {"entity_kind": "company", "entity_id": world.ticker, "symbol": world.ticker, "date": DAYS[day]}
     prices = dict.fromkeys(("open", "high", "low", "close"), world.traded(day) / shares)
     volume = world.volume(day)
@@ -119,7 +119,7 @@ def bar(world: World, day: int, shares: float = 1.0):
 
 
 def restated(world: World):
-    """The bars that a look one day after the last split sees, each with the time of the look."""
+    """Yield the restated bars that a poll one day after the last split finds, each with the time of the poll."""
     split = world.splits[-1][0] if world.splits else 0
     days = {"no bar": (), "the bar before": (split - 1,), "every bar before": range(split)}
     days |= {"a bar two days before": (split - 2,), "a bar two days after": (split + 2,)}
@@ -129,7 +129,7 @@ def restated(world: World):
 
 
 def statements(world: World):
-    """What is on record of its splits: (dataset, row)."""
+    """Yield the records of a world's splits: (dataset, row)."""
     for number, (day, ratio) in enumerate(world.splits):
         reply = {"ticker": world.ticker, "execution_date": DAYS[day], "split_from": 1.0, "split_to": ratio}
         reply["split_id"] = f"{world.ticker}_{DAYS[day]}"
@@ -152,7 +152,7 @@ def statements(world: World):
 
 
 def lake_of(question: list[World], root) -> Lake:
-    """A lake that holds these worlds."""
+    """Return a lake that contains these worlds."""
     lake = Lake(root)
     publish(lake, "prices", [bar(world, day) for world in question for day in range(len(DAYS))], observed_at=OBSERVED)
     again = [reply for world in question for reply in restated(world)]
@@ -165,7 +165,7 @@ def lake_of(question: list[World], root) -> Lake:
 
 
 class Judge:
-    """Asks about worlds as of every instant. wrong: what no holder had, or what was otherwise as of a later instant."""
+    """A judge of worlds as of every instant. wrong: answers that no holder could have had, or that changed later."""
 
     def __init__(self, asked: list[World], lake: Lake) -> None:
         self.asked, self.lake = asked, lake
@@ -174,7 +174,7 @@ class Judge:
         self._first: dict[tuple, dict] = {}
 
     def judge(self) -> None:
-        """All of it."""
+        """Judge all answers."""
         for moment in INSTANTS:
             with connect(moment, lake=self.lake, datasets=READS) as session:
                 self._pairs(session, moment)
@@ -207,7 +207,7 @@ class Judge:
                     self.wrong.append((query, "missing", world, moment))
                 for row, at in zip(own, reply, strict=True):
                     first = self._first.setdefault((query, world.ticker, at), row)
-                    # Two ratios of one day are uncertain once both are public: that may take an answer away.
+                    # Two ratios of one day are uncertain once both are public, so that an answer may disappear.
                     taken = world.record == "two ratios" and row["split_index"] is None
                     if not taken and row != first:
                         self.wrong.append((query, "changed", first, row, world, at, moment))
@@ -243,12 +243,12 @@ class Judge:
 
 
 def batches(rows: list, size: int) -> list[list]:
-    """Rows in parts of a size."""
+    """Return rows in batches of a size."""
     return [rows[start : start + size] for start in range(0, len(rows), size)]
 
 
 def share(seed: int, folder: Path) -> Tally:
-    """Judge some of all worlds, none after the last."""
+    """Judge one part of all worlds; nothing is left after the last part."""
     part = worlds()[seed * SHARE : (seed + 1) * SHARE]
     if not part:
         return Tally()

@@ -1,6 +1,6 @@
-"""Generated statements: honest SELECTs for the truncation campaign, and a grammar fuzzer for the attack campaign.
+"""Generated statements: plain SELECTs for the truncation campaign, and a grammar fuzzer for the attack campaign.
 
-Every statement is a function of a seed alone. Nothing here opens a session.
+Every statement depends only on a seed. Nothing here opens a session.
 """
 
 import random
@@ -44,13 +44,13 @@ _WINDOWS = (
 
 
 class Draws(random.Random):
-    """Random choices, among them a relation and its columns."""
+    """A random generator that knows the relations and their columns."""
 
     columns_of: Mapping[str, Sequence[str]] = {name: get(name).agent_columns for name in DATASETS}
 
 
 def select(seed: int, columns_of: Mapping[str, Sequence[str]] | None = None) -> str:
-    """A SELECT with a total order over one or two datasets, by default those of the worlds."""
+    """Return a SELECT with a total order over one or two datasets, by default those of the worlds."""
     rng = Draws(f"select/{seed}")
     rng.columns_of = columns_of or rng.columns_of
     make = rng.choice((_plain, _plain, _grouped, _windowed, _joined, _asof, _set_operation, _nested, _latest, _counted))
@@ -58,7 +58,7 @@ def select(seed: int, columns_of: Mapping[str, Sequence[str]] | None = None) -> 
 
 
 def relation(rng: Draws) -> tuple[str, list[str]]:
-    """A relation of the session and its columns."""
+    """Return a relation of the session and its columns."""
     name = rng.choice([*rng.columns_of])
     return rng.choice((name, f"{name}_revisions")), list(rng.columns_of[name])
 
@@ -172,7 +172,7 @@ def _counted(rng: Draws) -> str:
 def hostile(
     seed: int, functions: list[str], paths: list[str], columns_of: Mapping[str, Sequence[str]] | None = None
 ) -> str:
-    """A statement of the grammar fuzzer: odd functions, odd arguments, paths, statements inside statements."""
+    """Return a statement of the grammar fuzzer: odd functions, odd arguments, paths, nested statements."""
     rng = Draws(f"hostile/{seed}")
     rng.columns_of = columns_of or rng.columns_of
     make = rng.choice((_call, _call, _table_call, _table_call, _wrapped, _definition, _pathed, _spliced))

@@ -1,4 +1,4 @@
-"""Late looks: the campaign finds planted faults, and no fault in the lake itself."""
+"""Late polls: the campaign finds planted faults, and no fault in the lake itself."""
 
 import copy
 from dataclasses import replace
@@ -20,7 +20,7 @@ from tests.wall.late.looks import A_KIND, DAYS, FIRST_NUMBER, History, Look, liv
 PUBLISHED, BEFORE, BETWEEN, EDITED, AFTER = (
     datetime(2024, month, day, 15, tzinfo=timezone.utc) for month, day in ((4, 1), (4, 2), (5, 2), (6, 2), (6, 3))
 )
-NEVER = 10**9  # is a session asked: what this process evaluates is enough
+NEVER = 10**9  # a session is queried: evaluating in this process is enough
 CLAIMED = PUBLISHED + timedelta(hours=12)
 KINDS = {kind.name: kind for kind in sources.KINDS}
 DAY = date(2024, 4, 1)
@@ -39,7 +39,7 @@ STATES = {
 
 
 def edited(kind, first=None, at=(BEFORE, AFTER), **changes):
-    """A document that is looked at, edited, and looked at again."""
+    """Return a history of one document that is polled, edited, and polled again."""
     born = STATES[kind] | (first or {})
     events = (Event(PUBLISHED, "appears", born), Event(EDITED, "edited", copy.deepcopy(born) | changes))
     looks = tuple(Look(moment, sources.told_in(kind), tuple(DAYS)) for moment in at)
@@ -130,8 +130,8 @@ def test_a_weaker_rule_is_caught(tmp_path, monkeypatch, mutant, way):
 
 
 def test_answers_never_depend_on_later_looks(tmp_path):
-    # Slides and transcripts of calls are found by lists that call_events reads too: its next run reads those answers,
-    # in a fresh lake earlier than in the live one.
+    # The lists that lead to slides and transcripts are also read by call_events. Its next run reads those responses,
+    # which is earlier in a fresh lake than in the live one.
     few = frozenset(
         (kind.name, FIRST_NUMBER + A_KIND * place)
         for place, kind in enumerate(sources.KINDS)

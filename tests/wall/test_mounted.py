@@ -1,4 +1,4 @@
-"""Mounted tables by truncation, late looks and attacks; `make truth late attack` asks many."""
+"""Mounted tables under truncation, late polls and attacks. `make truth late attack` runs the large campaigns."""
 
 from datetime import timedelta
 
@@ -15,7 +15,7 @@ from tests.wall import mounted, walks
 
 JUDGES = {"truth": mounted.truth, "late": mounted.late}
 SEEDS = (3, 5)
-ATTACKED = 4  # of a table with a lag, and with rows in the day after the instants of its attacks
+ATTACKED = 4  # the seed of a table with a lag, and with rows in the day after the attacks' instants
 DAY = 86_400 * 10**6  # microseconds
 SAMPLE = {"count": 20, "every": 60}
 
@@ -62,7 +62,7 @@ def test_a_weaker_mount_is_caught(tmp_path, monkeypatch, mutant):
 
 
 WALKS = {"truth": walks.truth, "late": walks.late}
-SEED = 3  # of a table with midnights, ends, removed rows and four mounts
+SEED = 3  # the seed of a table with midnights, ends, removed rows and four mounts
 
 
 @pytest.mark.parametrize("judge", WALKS)

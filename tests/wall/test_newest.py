@@ -1,4 +1,4 @@
-"""Newest revisions by tombstones are those the views give by sorting every revision."""
+"""Tombstones and sorting of all revisions lead to the same newest revisions."""
 
 import dataclasses
 from datetime import timedelta
@@ -17,7 +17,7 @@ def world(tmp_path_factory):
 
 
 def before_tombstones(world: World) -> World:
-    """The same rows in a lake version from before there were tombstones."""
+    """Return the same world as an older lake version without tombstones."""
     tables = {name: state for name, state in world.snapshot.tables.items() if not name.startswith("superseded/")}
     return World(world.root, dataclasses.replace(world.snapshot, tables=tables))
 

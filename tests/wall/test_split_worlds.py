@@ -1,4 +1,4 @@
-"""A sample of the small worlds of splits; `make splits` asks about all of them."""
+"""A sample of the small worlds of splits; `make splits` queries all of them."""
 
 from collections import Counter
 
@@ -7,7 +7,7 @@ import pytest
 from tests.wall import split_figures
 from tests.wall.split_worlds import Judge, World, lake_of
 
-# Every way to record and to restate a split occurs.
+# Every way of recording and of restating a split occurs.
 SAMPLE = [
     World("GRAPH", ((2, 3.0), (4, 0.1)), "graph", "no bar"),
     World("POLY", ((3, 3.0),), "polygon", "no bar"),
@@ -44,7 +44,7 @@ def test_no_answer_uses_a_later_split_and_no_return_uses_an_unproven_split(tmp_p
 
 
 def test_the_judge_notices_when_a_split_is_ignored(tmp_path, monkeypatch):
-    """The judge's own proof: where holders are taken to have had no split, every kind of answer is wrong."""
+    """If the judge assumes that holders had no split, it finds every kind of answer wrong."""
     reply = lake_of(SAMPLE[1:2], tmp_path)
     monkeypatch.setattr(World, "value", lambda world, after, until: world.traded(until) / world.traded(after))
     judge = Judge(SAMPLE[1:2], reply)

@@ -1,4 +1,4 @@
-"""Questions over several sources that disagree, are late or withdraw statements; `make truth late` asks many."""
+"""Questions over sources that disagree, are late or withdraw records. `make truth late` runs the large campaigns."""
 
 from contextlib import closing
 from datetime import timedelta
@@ -18,7 +18,7 @@ from tests.wall.unions.histories import gaps_of, lived, rows_of
 from tests.wall.unions.sources import COMPANIES, FAMILIES, SOURCES
 from tests.wall.worlds import written
 
-# What a weaker macro says instead, and the questions that show it.
+# Changes that make a macro wrong: the SQL, its replacement, and a question that shows the fault.
 MUTANTS = {
     "the newest bar of a day, whichever source it is of": (
         "ORDER BY bar_rank(source), entity_kind", "ORDER BY available_at DESC, entity_kind", "entity_price_series",
@@ -67,12 +67,12 @@ MUTANTS = {
 }  # fmt: skip
 
 
-SEEDS = (0, 9)  # of histories; in the second one every source restates something
+SEEDS = (0, 9)  # of two histories; in the second one every source restates something
 
 
 @pytest.fixture(scope="module")
 def worlds(tmp_path_factory):
-    """The world and the rows of each history."""
+    """The world of each history, with its rows."""
 
     def made(seed):
         lake = lived(seed).run(tmp_path_factory.mktemp("unions") / "lake")
@@ -83,7 +83,7 @@ def worlds(tmp_path_factory):
 
 
 def mistakes(world, stored, name):
-    """Return the mistakes in the answers to one question, at instants of the history."""
+    """Yield the mistakes in the answers to one question, as of instants of the history."""
     rows = {dataset: table.to_pylist() for dataset, table in stored.items()}
     family = next(writers for writers, _ in FAMILIES.values() if set(writers) & set(question(name).reads))
     instants = sorted({row[AVAILABLE_AT] for dataset in family for row in rows[dataset]})
@@ -98,7 +98,7 @@ def mistakes(world, stored, name):
 
 
 def question(name, companies=(1,), as_of=judge.AFTERWARDS):
-    """A question about companies by their CIKs."""
+    """Return a question about companies that it names by CIK."""
     outcome = (questions.question(name, companies, as_of, Random(f"{companies}/{seed}")) for seed in range(99))
     return next(each for each in outcome if each.by_cik)
 

@@ -17,7 +17,7 @@ from tests.wall.sealed import Sealed
 from tests.wall.weaker import DESIGNS, InProcessFileList
 from tests.wall.worlds import CANARY, CIKS, DATASETS, TICKERS, T, build
 
-# These change the session they run in, so each gets its own.
+# Attacks that change their session, so that each needs a separate session.
 ALTERING = ("clocks", "shadowing", "settings", "writes", "dynamic")
 RENAMED = ("names", "companies", "sec_filings", "news", "prices", "reports")
 READING = tuple(kind for kind in attacks.CLASSES if kind not in ALTERING)
@@ -145,7 +145,7 @@ def test_worlds_are_equal_up_to_t_and_differ_after_it(tmp_path):
         past = [table.sort_by("content_hash").drop_columns("observed_at") for table in past]
         assert past[0].equals(past[1])
         assert past[0].num_rows
-        assert len(files[0]) != len(files[1])  # landed otherwise
+        assert len(files[0]) != len(files[1])  # the same rows lie in other files
     assert CANARY in item.root.joinpath("_lake/log", f"{1:020d}.json").read_text()
 
 

@@ -1,8 +1,8 @@
-"""Truncation invariance: the answer on the full lake equals, byte for byte, the answer where the future never was.
+"""Truncation invariance: the full lake's answer equals, byte for byte, the answer of a lake without the future.
 
-A world is built whole, again from only its rows up to T, and once more with another future after those rows; the same
-rows lie in other files in each. Each generated question is put to all three as of T, of which one by a session that was
-opened earlier and moved: two pairs of answers, each of which must be equal.
+Three worlds are built: a whole one, one with only its rows up to T, and one with another future after these rows. The
+same rows lie in other files in each. Each generated question is put to all three as of T, to one of them in a session
+that was opened earlier and moved. The answers of the first and third must equal those of the second.
 """
 
 import random
@@ -20,11 +20,11 @@ from tests.wall.worlds import CANARY, T, World, build, instants
 
 SHARE = 2_000
 QUESTIONS_A_SESSION = 200
-NAMED = 40  # one in so many is a query of the catalogue: full-text, vectors and as-of joins among them
+NAMED = 40  # one in so many is a query of the catalogue, including full-text, vectors and as-of joins
 
 
 def moments(seed: int) -> Iterator[datetime]:
-    """Random instants and critical ones: those of rows, a microsecond before and after, month ends, midnights."""
+    """Yield random and critical instants: those of rows, a microsecond before and after, month ends, midnights."""
     rng = random.Random(f"moments/{seed}")
     rows = [*instants(0, 120, after=False), *instants(1, 120, after=True)]
     while True:
@@ -36,7 +36,7 @@ def moments(seed: int) -> Iterator[datetime]:
 
 
 def share(seed: int, scratch: Path, pairs: int = SHARE) -> Tally:
-    """Compare this many answers, an even number."""
+    """Compare this many pairs of answers, an even number."""
     tally = Tally()
     whole = build(scratch / "whole", future=1)
     for number, as_of in enumerate(moments(seed)):
@@ -53,7 +53,7 @@ def share(seed: int, scratch: Path, pairs: int = SHARE) -> Tally:
 
 
 def ways_to(as_of: datetime, seed: int) -> tuple[datetime, ...]:
-    """Instants from which a session moves to one: of the same day, month or year, or of another."""
+    """Return earlier instants through which a session moves to `as_of`, from the same day to a hundred days before."""
     rng = random.Random(f"ways/{seed}/{as_of}")
     before = (timedelta(microseconds=1), timedelta(hours=3), *(timedelta(days=days) for days in (1, 3, 12, 40, 100)))
     return tuple(as_of - each for each in sorted(rng.sample(before, rng.randrange(1, 4)), reverse=True))

@@ -1,11 +1,11 @@
-"""Mounted tables at many instants: what moving sessions show is what an oracle works out from the mounts alone.
+"""Mounted tables at many instants: moving sessions show what an oracle computes from the mounts alone.
 
-As of each instant a session is asked once for all rows, revisions and gaps of a table. Each of the three must be what
-`Due` says, to the microsecond. The instants lie at and around those at which something changes, or would change if a
-date were read in another way. Most sessions move from instant to instant; one in `EVERY` instants is asked of a session
-of its own, and one table in `EVERY` is put to the judges of `mounted`.
+As of each instant, one query reads all rows, revisions and gaps of a table. Each of the three must equal the result of
+`Due`, to the microsecond. The instants lie at and around changes, and where something would change if a date were read
+in another way. Most sessions move from instant to instant. One in `EVERY` instants has a separate session, and one
+table in `EVERY` is judged by `mounted`.
 
-*Truth* asks after all mounts. *Late* asks after each mount, and after all mounts by `known_by`.
+*Truth* queries after all mounts. *Late* queries after each mount, and with `known_by` after all mounts.
 """
 
 import random
@@ -31,7 +31,7 @@ Row = tuple[Any, ...]
 
 
 class Revision(NamedTuple):
-    """A row of `revisions`. end: None in the statement at the start of a row."""
+    """A row of `revisions`. end: None in the revision at the start of a row."""
 
     key: tuple[Any, ...]
     values: tuple[Any, ...]
@@ -42,7 +42,7 @@ class Revision(NamedTuple):
 
 
 class Due:
-    """What a table shows as of any instant after these mounts, by the rules of docs/mount.md."""
+    """The expected content of a table as of any instant after these mounts, by the rules of docs/mount.md."""
 
     def __init__(self, table: Table, polls: list[tuple[datetime, Poll]]) -> None:
         self.table, self.revisions = table, list[Revision]()
@@ -67,7 +67,7 @@ class Due:
             last = observed
 
     def _statements(self, each: Statement) -> Iterator[tuple[Any, datetime]]:
-        """Yield the end that each statement about a row shows, and when the statement is public."""
+        """Yield the revisions of a row: the end that each shows, and the instant at which it is public."""
         start, end = self.table.known_at(each[1]), self.table.end(each)
         if end is None or self.table.known_at(end) > start:
             yield None, start
@@ -77,7 +77,7 @@ class Due:
     def _dated(
         self, each: Statement, known_at: datetime, observed: datetime, last: datetime | None, is_new: bool
     ) -> tuple[datetime, str]:
-        """Return when new content is available, and on which basis. last: the mount before."""
+        """Return when new content is available, and on which basis. last: the previous mount."""
         if not is_new:
             return observed, "observed"
         first_gap = self.gaps.get(("not public yet", self._locator(each)), known_at)
@@ -95,7 +95,7 @@ class Due:
         }
 
     def newest(self, as_of: datetime) -> dict[Any, set[Row]]:
-        """Return the public revisions of each key that may be its newest: any of equally new ones."""
+        """Return the public revisions of each key that may be shown as newest: any of equally new ones."""
         result: dict[Any, set[Row]] = {}
         for each in sorted((each for each in self.revisions if each.available_at <= as_of), key=_age):
             before = result.get(each.key)
@@ -104,7 +104,7 @@ class Due:
         return result
 
     def mistakes(self, as_of: datetime, answer: dict[str, Counter[Row]]) -> Iterator[tuple[str, str]]:
-        """Yield the parts of an answer that differ from what is due, and how."""
+        """Yield the parts of an answer that differ from the expected content, with the difference."""
         for part, due in self.as_of(as_of).items():
             if answer[part] != due:
                 yield part, f"gone {[*(due - answer[part])][:2]}, new {[*(answer[part] - due)][:2]}"
@@ -114,7 +114,7 @@ class Due:
             yield "rows", f"{rows.total()} for {len(newest)} keys, wrong {wrong[:2]}"
 
     def instants(self, rng: random.Random, count: int, first: datetime, last: datetime) -> list[datetime]:
-        """Return `count` instants between two: around those of rows, gaps and mounts, and the ends of their days."""
+        """Return at most `count` instants of a range: around those of rows and gaps, and around midnights near them."""
         dates = {at for each in self.revisions for at in (each.at, each.end) if at is not None}
         instants = {*self.gaps.values(), *(each.available_at for each in self.revisions)}
         instants |= {self.table.known_at(at) - lag for at in dates for lag in {timedelta(), LAGS[self.table.lag]}}
@@ -137,7 +137,7 @@ def _age(each: Revision) -> tuple[Any, datetime]:
 
 
 def _text(at: Any) -> str:
-    """Return a date as SQL spells it."""
+    """Return a date as SQL prints it."""
     if not isinstance(at, datetime):
         return str(at)
     fraction = f".{at.microsecond:06}".rstrip("0") if at.microsecond else ""
@@ -157,7 +157,7 @@ def truth(seed: int, scratch: Path, count: int = INSTANTS) -> Tally:
 
 
 def late(seed: int, scratch: Path, count: int = INSTANTS) -> Tally:
-    """Judge one table after each mount, and after all of them by what was known then."""
+    """Judge one table after each mount, and after all mounts with `known_by`."""
     if seed % EVERY == 0:
         return mounted.late(seed, scratch, moments=1, count=20)
     table, tally = Table(seed), Tally()
@@ -169,7 +169,7 @@ def late(seed: int, scratch: Path, count: int = INSTANTS) -> Tally:
         here, after = observed[place], [*observed, AFTERWARDS][place + 1]
         instants = due.instants(table.rng, count // len(observed), here, after)
         _judge(tally, due, lake, due.instants(table.rng, EVERY, START - timedelta(days=9), here) + instants)
-        # A first mount commits its contract at its instant, and its rows a microsecond later.
+        # The first mount commits its contract at its instant, and its rows a microsecond later.
         spans.append((due, [at for at in instants if at > here]))
 
     lake = table.mount(scratch, table.polls, ask)
@@ -179,7 +179,7 @@ def late(seed: int, scratch: Path, count: int = INSTANTS) -> Tally:
 
 
 def _judge(tally: Tally, due: Due, lake: Lake, instants: list[datetime], *, known_by: bool = False) -> None:
-    """Compare all that is shown at each of these instants with what is due."""
+    """Compare the content shown at each of these instants with the expected content."""
     table, single = due.table, set(due.table.rng.sample(instants, -(-len(instants) // EVERY)))
     options: dict[str, Any] = {"lake": lake, "datasets": [NAME], "isolation": table.isolation()}
     with clock_at(AFTERWARDS):

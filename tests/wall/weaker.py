@@ -1,7 +1,7 @@
-"""Four weaker designs that are in common use, kept to show that the attack suite can fail.
+"""Four weaker designs in common use, which show that the attack suite can fail.
 
-Each opens DuckDB in this process over a world's files and answers `run(sql)` like the sealed session's runner does.
-None of them is used by pitlake.
+Each opens DuckDB in this process over a world's files and answers `run(sql)` like the runner of the sealed session.
+pitlake uses none of them.
 """
 
 import json
@@ -16,7 +16,7 @@ _LOCK = "SET enable_external_access=false; SET lock_configuration=true"
 
 
 class Weaker:
-    """DuckDB in process with views over the whole lake. Subclasses say how they mean to keep T."""
+    """DuckDB in process with views over the whole lake. Subclasses define how T is enforced."""
 
     def __init__(self, world: World, as_of: datetime, scratch: Path) -> None:
         self.world, self.as_of, self.scratch = world, as_of, scratch
@@ -38,7 +38,7 @@ class Weaker:
     secure = ""
 
     def rows(self, dataset: str) -> str:
-        """The query that is meant to hold only rows up to T."""
+        """Return a query that should return only rows up to T."""
         bound = f"TIMESTAMPTZ '{self.as_of.isoformat()}'"
         return f"FROM read_parquet({self.world.files(dataset)!r}) WHERE available_at <= {bound}"
 
@@ -47,7 +47,7 @@ class Weaker:
         self.connection.execute(f"SET allowed_directories=['{self.world.root}']; {_LOCK}")
 
     def run(self, sql: str) -> str:
-        """The answer as text: rows, or the error."""
+        """Return the rows or the error as text."""
         try:
             return repr(self.connection.execute(sql).fetchmany(1000))
         except Exception as error:  # noqa: BLE001 - whatever it says is what an attacker reads
@@ -72,20 +72,20 @@ class VariableView(Weaker):
 
 
 class SecureView(Weaker):
-    """DuckDB 2's SECURE VIEW over the whole lake."""
+    """A SECURE VIEW of DuckDB 2 over the whole lake."""
 
     secure = "SECURE "
 
 
 class AstAllowList(Weaker):
-    """Views over the whole lake, and a parser that lets through only SELECTs over the views' names."""
+    """Views over the whole lake, and a parser that passes only SELECTs over the views."""
 
     _readers = frozenset(
         {"read_parquet", "parquet_scan", "read_csv", "read_csv_auto", "read_json", "read_text", "read_blob"}
     )
 
     def run(self, sql: str) -> str:
-        """Refuse what names another table or a known reader, run the rest."""
+        """Run a statement, unless it names another table or a known reader."""
         tree = json.loads(duckdb.execute("SELECT json_serialize_sql($1)", [sql]).fetchall()[0][0])
         if tree.get("error"):
             return "refused: not a SELECT"
@@ -106,10 +106,10 @@ class AstAllowList(Weaker):
 
 
 class InProcessFileList(Weaker):
-    """Exactly the files with rows up to T, by allowed_paths, in the caller's own process."""
+    """Access by allowed_paths to exactly the files with rows up to T, in the caller's own process."""
 
     def rows(self, dataset: str) -> str:
-        """Whole files up to T, and the straddling ones rewritten."""
+        """Return a query over whole files up to T, and over rewritten files that straddle T."""
         files = []
         for file in self.world.snapshot.files(dataset):
             if file.hi <= self.as_of:

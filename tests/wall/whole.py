@@ -1,6 +1,6 @@
-"""Attacks on sealed sessions over whole tables: they may read, write and call nothing outside.
+"""Attacks on sealed sessions over whole tables, which must not reach anything outside.
 
-Outside are files and a variable with a canary, and a port that counts its callers.
+Outside are files and an environment variable with a canary, and a port that records its callers.
 """
 
 import os
@@ -34,8 +34,8 @@ ROWS = pa.table({
 
 
 def attack(seed: int, scratch: Path, count: int = STATEMENTS, every: int = EVERY) -> Report:
-    """Attack one session over two tables. count: generated statements. every: which share of the written attacks, and a
-    tenth of it of the calls of functions.
+    """Attack sessions over two tables. count: the number of generated statements. every: run one in `every` of the
+    written attacks, and one in `10 * every` of the function calls.
     """
     outside = scratch / "outside"
     outside.mkdir()
@@ -54,7 +54,7 @@ def attack(seed: int, scratch: Path, count: int = STATEMENTS, every: int = EVERY
 
 
 def statements(outside: Path, port: int, seed: int, count: int, every: int) -> Iterator[tuple[str, str]]:
-    """Written attacks, calls of every function and generated statements, all aimed at the files outside."""
+    """Yield written attacks, function calls and generated statements, all aimed at the files outside."""
     secret = str(outside / "secret.parquet")
     files = [SimpleNamespace(path=secret, lo=at, hi=at) for at in (T, T + timedelta(days=1))]
     world = World(outside, SimpleNamespace(files=lambda _: files))
@@ -66,7 +66,7 @@ def statements(outside: Path, port: int, seed: int, count: int, every: int) -> I
 
 
 def ask(question: list[tuple[str, str]], report: Report) -> None:
-    """Put statements to one session, and note those whose answer has the canary."""
+    """Run statements in one session, reopened after a loss, and record those whose answer contains the canary."""
     session = opened()
     for name, sql in question:
         answer, error = answer_text(session, sql)
@@ -81,13 +81,13 @@ def ask(question: list[tuple[str, str]], report: Report) -> None:
 
 
 def opened() -> Session:
-    """Open a session over the tables that the statements name."""
+    """Open a session over the tables in the statements."""
     return pitlake.sealed({NAME: ROWS, f"{NAME}_revisions": ROWS}, limits=LIMITS)
 
 
 @contextmanager
 def listening() -> Iterator[tuple[int, list[str]]]:
-    """Listen on a port of this machine, and note its callers."""
+    """Listen on a local port, and yield it with the list of its callers."""
     callers: list[str] = []
     with socket.create_server(("127.0.0.1", 0)) as server:
 

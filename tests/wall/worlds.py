@@ -1,8 +1,8 @@
-"""Small lakes for the wall's proofs: rows of real contracts around an instant T, with canaries after it.
+"""Small lakes for the wall's proofs: rows under real contracts around an instant T, with canaries after it.
 
-Two worlds made with different `future` seeds are equal in every row up to T and differ after it in values, row counts
-and file sizes; they also differ in how the same rows landed: in how many files, when and by which run. Made by tests
-and campaigns; nothing here judges an answer.
+Two worlds with different `future` seeds are equal in every row up to T, and differ after it in values, row counts and
+file sizes. They also differ in how the same rows were written: in how many files, when and by which run. Nothing here
+judges an answer.
 """
 
 import json
@@ -30,33 +30,33 @@ from pitlake.tombstones import superseded_table_name
 T = datetime(2024, 5, 16, 17, 30, 0, 123456, tzinfo=timezone.utc)
 CANARY = "CANARYZZ"
 DATASETS = ("news", "xbrl_facts", "prices", "qa_exchanges", "reports", "dividends")
-SEARCHED = ("embeddings", "transcripts", "report_sections", "exhibits", "names", "companies", "sec_filings")  # besides
+SEARCHED = ("embeddings", "transcripts", "report_sections", "exhibits", "names", "companies", "sec_filings")
 OPEN_ONLY = "event_returns"
 _MICROSECOND = timedelta(microseconds=1)
 _LOCATORS = ("evidence", "locator")
-CIKS = tuple(f"{number:010d}" for number in range(1, 6))  # of TICKERS, in their order, until they are renamed
+CIKS = tuple(f"{number:010d}" for number in range(1, 6))  # of TICKERS, in the same order, until companies are renamed
 TICKERS = ("QACB", "QBAR", "QBG", "QBRY", "QYRW")
 WORDS = ("guidance", "revenue", "margin", "buyback", "dividend", "growth", "risk", "supply", "cloud", "oil")
 CONCEPTS = ("us-gaap:Revenues", "us-gaap:NetIncomeLoss", "us-gaap:EarningsPerShareDiluted")
 LETTERS = string.ascii_lowercase[:6]
-IDS = (*LETTERS, *(f"{letter}_qa__{number}" for letter in LETTERS for number in range(4)))  # of texts with a vector
+IDS = (*LETTERS, *(f"{letter}_qa__{number}" for letter in LETTERS for number in range(4)))  # of vectors
 VECTOR = 8
 
 
 Master = tuple[Mapping[str, bytes], Snapshot]
-"""Every file of a world by its path below the root, and the snapshot with such paths."""
+"""Every file of a world by its path relative to the root, and a snapshot with such paths."""
 
 
 @dataclass(frozen=True)
 class World:
-    """A lake on disk and the snapshot that pins it. as_of: the instant after which worlds differ."""
+    """A lake on disk and its snapshot. as_of: the instant after which worlds differ."""
 
     root: Path
     snapshot: Snapshot
     as_of: datetime = T
 
     def files(self, dataset: str) -> list[str]:
-        """The paths of a dataset's files, oldest first."""
+        """Return the paths of a dataset's files, oldest first."""
         return [file.path for file in self.snapshot.files(dataset)]
 
 
@@ -69,8 +69,8 @@ def build(
     then: int | None = None,
     landings: int | None = None,
 ) -> World:
-    """Write a world below `root`. `cut` leaves out every row after that instant; `then` puts other rows in their place,
-    those of a world that is another from its beginning. landings: how many files a month's rows lie in.
+    """Write a world below `root`. cut: leave out every row after that instant. then: replace these by the later rows of
+    another world. landings: the number of files per month.
     """
     landings = landings or 1 + future % 3
     names = (*DATASETS, *SEARCHED, OPEN_ONLY)
@@ -84,7 +84,7 @@ def build(
 
 
 def written(root: Path, rows: Mapping[str, pa.Table], gaps: Mapping[str, pa.Table], landings: int) -> World:
-    """Write a world of these rows and gaps by dataset."""
+    """Write a world of these rows and gaps, given by dataset."""
     tables: dict[str, TableState] = {}
     for name, table in rows.items():
         tables[name] = _write(root / "tables" / name, table, get(name).entity, landings)
@@ -95,7 +95,7 @@ def written(root: Path, rows: Mapping[str, pa.Table], gaps: Mapping[str, pa.Tabl
 
 
 def restored(root: Path, master: Master) -> World:
-    """Restore the whole world below `root`, byte for byte, whatever was there; intact files stay."""
+    """Restore the whole world below `root`, byte for byte. Only changed files are rewritten."""
     files, snapshot = master
     folders = {parent for name in files for parent in Path(name).parents}
     for path in sorted(root.rglob("*"), reverse=True):
@@ -114,13 +114,13 @@ def restored(root: Path, master: Master) -> World:
 
 @cache
 def built(future: int) -> Master:
-    """The master of a world."""
+    """Return the master of the world with a future."""
     with TemporaryDirectory() as folder:
         return master(build(Path(folder), future))
 
 
 def master(world: World) -> Master:
-    """The files and the snapshot of a world, to restore it anywhere."""
+    """Return the files and the snapshot of a world, from which it can be restored anywhere."""
     root = world.root
     files = {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
     tables = {
@@ -139,7 +139,7 @@ def _moved(snapshot: Snapshot, root: Path) -> Snapshot:
 
 
 def instants(seed: int, count: int, after: bool) -> Iterator[datetime]:
-    """Return instants on one side of T, the adjacent ones first."""
+    """Yield instants on one side of T, the adjacent ones first."""
     rng = random.Random(seed)
     yield from (T + _MICROSECOND, T + timedelta(milliseconds=1)) if after else (T, T - _MICROSECOND)
     for _ in range(count - 2):
@@ -197,7 +197,7 @@ def _row(dataset: Dataset, rng: random.Random, at: datetime, canary: str) -> dic
 
 
 def _named(rng: random.Random, row: dict[str, object], canary: str) -> dict[str, object]:
-    """A company under its name; what comes later is a new one, or another company's that took the old one over."""
+    """Return a company with its ticker as its name. A later name is new, or taken over from another company."""
     number = rng.randrange(len(CIKS))
     borne = TICKERS[number] if not canary else rng.choice((canary, *TICKERS))
     reply = {"cik": CIKS[number], "kind": "ticker", "ticker": borne, "name": borne, "all_names": [borne]}
@@ -211,9 +211,9 @@ def _value(kind: str, name: str, key: tuple[str, ...], rng: random.Random, at: d
         return rng.choice(("news", "qa_exchange"))
     if name == "id" and "kind" in key:
         return rng.choice(IDS)
-    if canary and name in key and rng.random() < 0.5:  # what comes later supersedes what was there
+    if canary and name in key and rng.random() < 0.5:  # later rows supersede earlier ones
         canary = ""
-    if name in key[3:]:  # so that a long key is met again
+    if name in key[3:]:  # so that long keys repeat
         return rng.choice("ab") if kind == "string" else _typed_value(kind, rng, at, "")
     if name == "concept":
         return rng.choice(CONCEPTS)
@@ -276,7 +276,7 @@ def _write(folder: Path, table: pa.Table, entity: str, landings: int) -> TableSt
 
 
 def _landed(table: pa.Table, landings: int) -> pa.Table:
-    """The same rows, as another run saw them at another time."""
+    """Return the rows as if another run had observed them at another time."""
     seen = pc.add(table["observed_at"], pa.scalar(timedelta(days=landings)))
     table = table.set_column(table.column_names.index("observed_at"), table.schema.field("observed_at"), seen)
     if "run_id" in table.column_names:
@@ -286,7 +286,7 @@ def _landed(table: pa.Table, landings: int) -> pa.Table:
 
 
 def _write_dead(folder: Path, dataset: Dataset, table: pa.Table) -> TableState:
-    """Return the tombstones of the present rows: a lake without the future does not know what later rows supersede."""
+    """Write the tombstones of these rows only: a lake without the future does not know what later rows supersede."""
     dead = new_tombstones(dataset, table, TableState(), complete=True)
     years = pc.year(pc.local_timestamp(dead["available_at"].cast(pa.timestamp("us", "America/New_York"))))
     files = [
@@ -305,7 +305,7 @@ def _file(path: Path, table: pa.Table) -> DataFile:
 
 
 class _Rows:
-    """A table that equals another with the same rows: worlds that end at different instants share most files."""
+    """A table that equals any other with the same rows: worlds that end at different instants share most files."""
 
     def __init__(self, table: pa.Table) -> None:
         self.table = table

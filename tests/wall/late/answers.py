@@ -1,5 +1,5 @@
-"""The parts of providers' answers: documents with items, edits of one item, and the names of things. A document is a
-company, series or site; its items are what the provider states about it.
+"""The building blocks of providers' responses: documents with items, edits of an item, and the names of things.
+A document is a company, series or site; its items are what the provider states about it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -22,11 +22,11 @@ MOST_ITEMS = 4
 
 @dataclass(frozen=True)
 class Told:
-    """A dataset for one kind of documents: what is requested, and what the provider answers.
+    """A dataset of one kind of documents: the request for it, and the provider's response.
 
-    name: what names a row's thing. marks: the things of a document, each with the texts that a gap's locator about it
-    holds. tells: what the provider still reports of a document at an instant. covered: whether a complete answer about
-    these documents at an instant would have contained a row.
+    name: returns the thing that a row is about. marks: yields the things of a document, each with the strings that
+    a gap's locator about it contains. tells: returns what the provider still reports of a document at an instant.
+    covered: returns whether a complete response about these documents at an instant would have contained a row.
     """
 
     dataset: str
@@ -45,27 +45,27 @@ def ticker(state: State) -> str:
 
 
 def company(state: State) -> str:
-    """Its name."""
+    """Return the company's name."""
     return f"Company {state['number']}"
 
 
 def cik(state: State) -> str:
-    """Its CIK."""
+    """Return the company's CIK."""
     return f"000000{state['number']}"
 
 
 def tickers(content: list[State]) -> Scope:
-    """Every company's ticker."""
+    """Return a scope with every company's ticker."""
     return Scope(tickers=tuple(map(ticker, content)))
 
 
 def of(content: list[State], name: str, spell: Callable[[State], str] = ticker) -> State:
-    """The document a request names."""
+    """Return the document that a request names."""
     return next(state for state in content if spell(state) == name)
 
 
 def items(make: Callable[[Random, int], State], count: int = 3) -> Callable[[int, Random, datetime], State]:
-    """Return a document of numbered items; edits never change the numbers."""
+    """Return a function that creates a document of numbered items; edits never change the numbers."""
 
     def born(number: int, rng: Random, at: datetime) -> State:
         result = {n: make(rng, n) for n in range(count) if rng.random() < 0.7}
@@ -75,7 +75,7 @@ def items(make: Callable[[Random, int], State], count: int = 3) -> Callable[[int
 
 
 def on_item(change: Callable[[State, Random, datetime], Any]) -> Edit:
-    """An edit of one of the items."""
+    """Return an edit that changes one of the items."""
 
     def edit(state: State, rng: Random, at: datetime) -> None:
         if state["items"]:
@@ -104,13 +104,13 @@ def shifted(rng: Random, day: date) -> date:
 def kind(
     name: str, make: Callable[[Random, int], State], edits: Mapping[str, Callable[..., Any]], count: int = 3
 ) -> Kind:
-    """The kind of a feed's documents, whose edits are of their items."""
+    """Return the kind of a feed's documents; its edits change items."""
     names = {what: on_item(change) for what, change in edits.items()}
     return Kind(name, items(make, count), {**names, "an item comes or goes": come_or_gone})
 
 
 def marks_of(part: Callable[[State, int], Thing], *texts: Callable[[State, int], str]) -> Marks:
-    """The marks of documents of items."""
+    """Return a function that yields the marks of each item of a document."""
 
     def marks(state: State) -> Iterator[tuple[Thing, tuple[str, ...]]]:
         for number in range(MOST_ITEMS):
@@ -120,5 +120,5 @@ def marks_of(part: Callable[[State, int], Thing], *texts: Callable[[State, int],
 
 
 def by_ticker(state: State, _number: int) -> str:
-    """A mark: the company's ticker."""
+    """Return a mark: the ticker of the company."""
     return ticker(state)

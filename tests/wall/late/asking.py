@@ -1,7 +1,7 @@
-"""Asking a lake as of an instant, in two ways that give the same answers.
+"""Two ways to query a lake as of an instant, which give the same answers.
 
-`Held` evaluates views in this process over the lake's files, for thousands of instants; what a view is comes from the
-contract. `session_answers` asks pitlake's own sessions, sealed ones among them, the catalogue's queries too.
+`Held` evaluates the views that the contracts define in this process, over the lake's files and for thousands of
+instants. `session_answers` queries pitlake's sessions, including sealed ones, and also runs queries of the catalogue.
 """
 
 from collections import defaultdict
@@ -27,7 +27,7 @@ from tests.wall.late.sources import NAMES
 GAPS = "FROM gaps"
 VECTORS = "SELECT e.id, e.vector[2] AS version, n.title FROM embeddings e JOIN news n ON n.id = e.id"
 GAP_COLUMNS = ("dataset", "gap_type", "reason", "locator", "available_at")
-COUNTED = ("revision", "prev_available_at")  # of one key's revisions: what came late is counted among them
+COUNTED = ("revision", "prev_available_at")  # these columns count all revisions of a key, including late ones
 
 Row = Mapping[str, Any]
 Shown = tuple[datetime, Row]
@@ -35,7 +35,7 @@ Answers = dict[str, list[Row]]
 
 
 class Held:
-    """Everything that a lake's newest version has of the history's datasets."""
+    """The rows and gaps of the history's datasets in the newest version of a lake."""
 
     def __init__(self, lake: Lake) -> None:
         snapshot = lake.snapshot()
@@ -48,7 +48,7 @@ class Held:
 
     @cached_property
     def _keys(self) -> dict[str, list[list[Shown]]]:
-        """Return, per dataset, the revisions of each key, newest first: when each became public, and what it shows."""
+        """Return, per dataset, the revisions of each key, newest first: the publication time and the columns shown."""
         result = {}
         for name, rows in self.rows.items():
             groups: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
@@ -62,7 +62,7 @@ class Held:
         return result
 
     def answers(self, as_of: datetime) -> Answers:
-        """Every view's, every `_revisions`' and the gaps' rows as of an instant, and the vectors beside their texts."""
+        """Return the rows of each view and its `_revisions`, the gaps, and vectors with titles, as of an instant."""
         inputs: Answers = {GAPS: [row for row in self.gaps if row[AVAILABLE_AT] <= as_of]}
         for name, groups in self._keys.items():
             public = [[display for at, display in group if at <= as_of] for group in groups]
@@ -79,7 +79,7 @@ class Held:
 
 
 def session_answers(lake: Lake, as_of: datetime, history: History, isolation: str, **more: Any) -> Answers:
-    """Put the same questions to a session, and catalogue queries about one company each, from no earlier than then."""
+    """Put these questions and catalogue queries about one company each to a session, opened no earlier than `as_of`."""
     present = {name.removeprefix("gaps/") for name in lake.snapshot().tables} & set(NAMES)
     result: Answers = {}
     bound = {"lake": lake, "datasets": sorted(present), "isolation": isolation, **more}

@@ -1,4 +1,4 @@
-"""The graph's days with their bars, dividends, splits and companies, and how they are edited."""
+"""The graph's days with their bars, dividends, splits and companies, and the edits of them."""
 
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime, timedelta
@@ -20,7 +20,7 @@ def day_bar(state: State, rng: Random, _at: datetime) -> None:
 
 
 def day_of_number(number: int) -> date:
-    """Every document has a day of its own."""
+    """Return the day of a document; each document has another."""
     return date(2024, 3, 4) + timedelta(days=number % 100)
 
 
@@ -85,7 +85,7 @@ def action_ex(state: State, rng: Random, _at: datetime) -> None:
 
 
 def split_ratio(state: State, rng: Random, _at: datetime) -> None:
-    """Another ratio. The node ids of some splits contain it; these splits keep their day, which alone names them."""
+    """Change the ratio. If the node's id contains it, only the day names the split, so the day never changes."""
     after = str(rng.randrange(2, 20))
     state["ratio"] = ("1", after)
     if _named_by_ratio(state):
@@ -97,7 +97,7 @@ def _named_by_ratio(state: State) -> bool:
 
 
 def unless_named_by_ratio(change: Edit) -> Edit:
-    """An edit of splits whose nodes keep their ids."""
+    """Return an edit that applies only to splits whose node ids do not contain the ratio."""
 
     def edit(state: State, rng: Random, at: datetime) -> None:
         if not _named_by_ratio(state):
@@ -113,7 +113,7 @@ def _dates(state: State) -> dict[str, Any]:
 
 
 def action_renamed(state: State, rng: Random, _at: datetime) -> None:
-    """The ticker of a linked company changes: the graph is filled again, and its nodes have other ids."""
+    """Change the ticker of a linked company: the graph is filled again, and its nodes have other ids."""
     if state["companies"]:
         state["ticker"] = f"X{state['number']}.{rng.randrange(9)}"
 
@@ -123,7 +123,7 @@ def _payer(state: State) -> tuple[str]:
 
 
 def payer(row: Mapping[str, Any]) -> tuple[str]:
-    """What names the thing of a dividend or split: the company, or the ticker where none is linked."""
+    """Return the name of a dividend's or split's payer: the company, or the ticker if no company is linked."""
     return (row["cik"] or row["ticker"],)
 
 

@@ -1,7 +1,7 @@
-"""Documents at a source and their changes: each is a list of states in time, generated from its seed.
+"""Documents at a source and their changes: each is a sequence of dated states, generated from a seed.
 
-A kind says how a document is born and how it may be edited. `graph` and `outside` decide what a look finds of
-it; `judge` decides what the lake should make of it.
+A kind defines how a document begins and how it may be edited. `graph` and `outside` decide what a poll finds of
+a document; `judge` decides what the lake should make of it.
 """
 
 import copy
@@ -23,7 +23,7 @@ WEEKEND = 5
 
 @dataclass(frozen=True)
 class Kind:
-    """How documents of a kind begin and change. `edits` by name; `dated` says when a new document was published."""
+    """A kind of documents: `born` creates one, and `edits` are its possible changes by name."""
 
     name: str
     born: Callable[[int, Random, datetime], State]
@@ -32,7 +32,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Event:
-    """From `at` on the source holds `state`; None: nothing."""
+    """A change of the source: from `at` on it holds `state`, or nothing if that is None."""
 
     at: datetime
     what: str
@@ -41,14 +41,14 @@ class Event:
 
 @dataclass(frozen=True)
 class Document:
-    """One document's life."""
+    """A document and its changes over time."""
 
     kind: Kind
     number: int
     events: tuple[Event, ...]
 
     def at(self, moment: datetime) -> State | None:
-        """Return what the source has of it at an instant."""
+        """Return the state that the source holds at an instant."""
         content = None
         for event in self.events:
             if event.at <= moment:
@@ -56,12 +56,12 @@ class Document:
         return content
 
     def story(self) -> list[str]:
-        """Return its history as lines."""
+        """Return the document's changes, one line each."""
         return [f"{event.at:%Y-%m-%d %H:%M} {self.kind.name} {self.number} {event.what}" for event in self.events]
 
 
 def life(kind: Kind, number: int, seed: str) -> Document:
-    """A document of a kind. The same for the same number and seed."""
+    """Return a document of a kind, always the same one for a number and seed."""
     rng = Random(f"{seed}/{kind.name}/{number}")
     published = at_work(rng, FIRST, FIRST + (LAST - FIRST) * 0.5)
     state = kind.born(number, rng, published)
@@ -93,17 +93,17 @@ def at_work(rng: Random, lo: datetime, hi: datetime) -> datetime:
 
 
 def weekday(day: date) -> date:
-    """The day, or the Monday after it."""
+    """Return the day, or the next Monday if it is on a weekend."""
     return day if day.weekday() < WEEKEND else day + timedelta(days=7 - day.weekday())
 
 
 def new_york(day: date, *clock: int) -> datetime:
-    """A New York wall-clock instant."""
+    """Return the instant at which New York's clocks show this time."""
     return datetime.combine(day, time(*clock), NEW_YORK)
 
 
 def spelled(moment: datetime, how: str) -> str:
-    """Return an instant as sources spell it. "wrong": New York's time marked as UTC, as EDGAR once wrote it."""
+    """Return an instant as sources spell it. "wrong" is New York's time marked as UTC, as EDGAR once wrote it."""
     there = moment.astimezone(NEW_YORK)
     if how == "utc":
         return moment.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -119,13 +119,13 @@ def moved(rng: Random, moment: datetime) -> datetime:
 
 
 def claimed(rng: Random, before: datetime, now: datetime) -> datetime:
-    """What a source may claim of a change made now, when it claimed `before` so far: a time between, or any."""
+    """Return the time that a source states for a change at `now`: usually one since `before`, else one around it."""
     between = before + timedelta(seconds=int((now - before).total_seconds() * rng.random()))
     return rng.choice((between, between, moved(rng, before)))
 
 
 def flip(state: State, rng: Random, _at: datetime) -> None:
-    """Change the form in which the source writes its instants."""
+    """Change the format in which the source writes its instants."""
     state["clock"] = rng.choice([how for how in ("ny", "utc", "wrong") if how != state["clock"]])
 
 

@@ -1,4 +1,4 @@
-"""EDGAR as a provider: submissions, facts and search hits of companies' filings, and how they change."""
+"""EDGAR as a provider: submissions, facts and search hits of companies' filings, and their changes."""
 
 from random import Random
 
@@ -11,12 +11,12 @@ from tests.wall.late.found import by
 
 
 def accession(state: State, number: int) -> str:
-    """A filing's number."""
+    """Return a filing's accession number."""
     return f"{cik(state)}-24-00000{number}"
 
 
 def _header(request: Request, content: list[State]) -> Answer:
-    """A filing's SGML header, which states its acceptance on New York's clock."""
+    """Return a filing's SGML header, which states the acceptance in New York time."""
     number, item = next(
         (accession(state, number), each)
         for state in content

@@ -1,4 +1,4 @@
-"""Providers of figures: the answers of Polygon, Alpha Vantage, Yahoo, ALFRED and FRED-MD, and their corrections."""
+"""Providers of figures: the responses of Polygon, Alpha Vantage, Yahoo, ALFRED and FRED-MD, and their corrections."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -123,13 +123,13 @@ def _friday(day: date) -> date:
 
 
 def _within_window(state: State, at: datetime) -> State:
-    """Bars within the days are reported for thirty days."""
+    """Return the state with only the bars that are still reported: those of the last thirty days."""
     first = new_york_day(at) - WINDOW
     return state | {"items": {number: each for number, each in state["items"].items() if _day(each) >= first}}
 
 
 def _after_the_first_day(content: list[State], at: datetime, row: Mapping[str, Any]) -> bool:
-    """The first day of an answer may be cut off, and no answer says where its window begins."""
+    """Return whether a bar is later than a response's first day, which may be incomplete."""
     reply = [_day(item) for state in content if ticker(state) == row["ticker"] for item in state["items"].values()]
     return new_york_day(row["bar_start"]) > min(reply, default=new_york_day(at) - WINDOW)
 
@@ -182,7 +182,7 @@ def _event(rng: Random, number: int) -> State:
 
 
 def _event_moved(item: State, rng: Random, _at: datetime) -> None:
-    """Only its day names an event without a figure, so such a day is not corrected."""
+    """Move an event by a day, unless it has no figure: then only its day names it."""
     if not item["lost"]:
         item["day"] += timedelta(days=rng.choice((-1, 1)))
 
@@ -201,7 +201,7 @@ def _events(request: Request, content: list[State]) -> Answer:
 
 
 def _minute(state: State, _number: int = 0) -> str:
-    """A company's events all begin at its own minute, since a gap about one says nothing else of the company."""
+    """Return the minute at which all events of a company begin, by which gaps about them name the company."""
     return f"T20:{state['number'] % 60:02}:00Z"
 
 
@@ -247,7 +247,7 @@ def _vintages(state: State) -> list[str]:
 
 
 def series(state: State) -> str:
-    """A document's series."""
+    """Return the id of a document's series."""
     return f"S{state['number']}"
 
 

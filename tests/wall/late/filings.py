@@ -1,4 +1,4 @@
-"""Filings and what hangs on them in the graph, and how they are edited."""
+"""Filings and the nodes that belong to them in the graph, and the edits of them."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -62,7 +62,7 @@ def filing_found(state: State) -> Iterator[Found]:
     accession = f"000000{number}-24-000001"
     created = "soon" if state["unreadable"] else spelled(state["created"], state["clock"])
     text = None if state["unreadable"] else created
-    # Two filings share a company, so that one restates what the other said.
+    # Two filings share a company, so that one restates the other's figures.
     cik = f"000000{number // 2 * 2}"
     filing = Node(
         created=created,

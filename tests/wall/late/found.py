@@ -1,4 +1,4 @@
-"""What a look finds in the graph: records in the form that the extractors' Cypher returns, each about one thing."""
+"""The records that a poll finds in the graph, as the extractors' Cypher returns them; each is about one thing."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Node = dict[str, Any]
 
 @dataclass(frozen=True)
 class Found:
-    """A record that a dataset's query finds: by its window's number and text, or by the sweep of what has no date."""
+    """A record that a dataset's query finds: by a window's number and a text, or by the sweep of undated records."""
 
     dataset: str
     thing: Thing
@@ -24,7 +24,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Label:
-    """One kind of documents in the graph: the records it is found as, and what names its things in datasets' rows."""
+    """A kind of documents in the graph: the records that show them, and how each dataset's rows name their things."""
 
     kind: Kind
     found: Callable[[State], Iterator[Found]]
@@ -37,10 +37,10 @@ def words(rng: Random) -> str:
 
 
 def vector(version: int, run: int, number: int) -> list[float]:
-    """The embedding of a text: its second number tells which version of the text it is of, its third which run."""
+    """Return the embedding of a text; its second number is the version of the text, its third the run."""
     return [1.0, float(version), float(run), float(number % 7)]
 
 
 def by(*columns: str) -> Callable[[Mapping[str, Any]], Thing]:
-    """What names a row's thing: these columns, which no edit touches."""
+    """Return a function that names a row's thing by these columns, which no edit changes."""
     return lambda row: tuple(row[column] for column in columns)

@@ -1,6 +1,6 @@
-"""The graph as a source: documents of every label, and a reader that answers extraction's queries at a look.
+"""The graph as a source: documents of every label, and a reader that answers the extractors' queries during a poll.
 
-Windows compare the timestamp's text, as the graph does.
+Windows compare timestamps as text, as the graph does.
 """
 
 import re
@@ -22,13 +22,13 @@ from tests.wall.late.found import Found, Thing, by
 RETURNED = re.compile(r"\bAS (\w+)")
 LABELS = {label.kind.name: label for label in (*texts.LABELS, *filings.LABELS, *days.LABELS)}
 NAMES = {dataset: name for label in LABELS.values() for dataset, name in label.names.items()}
-# What names a row in its view, where that is not the thing: another one may supersede it there.
+# The columns that name a row in its view, where they are not its thing: another thing's row may supersede it.
 SHOWN_BY = {"xbrl_facts": by("cik", "concept")}
 EXTRACTORS = {name: extractor for name, extractor in all_extractors().items() if name in NAMES}
 
 
 class Complete(dict[str, Any]):
-    """A record to be located, without what preparation would add."""
+    """A record as its locator needs it: fields that preparation would add are None."""
 
     def __missing__(self, name: str) -> None:
         return None
@@ -36,7 +36,7 @@ class Complete(dict[str, Any]):
 
 @dataclass(frozen=True)
 class GraphAt:
-    """The graph as it stands at a look; a reader for one extraction. `located`: the document of each locator."""
+    """A reader of the graph as it is at a poll, for one extraction. `located` maps each locator to its thing."""
 
     found: Mapping[str, list[Found]]
     extractor: Extractor
@@ -44,9 +44,9 @@ class GraphAt:
     located: dict[str, Thing] = field(default_factory=dict)
 
     def stream(self, cypher: str, params: Mapping[str, Any], *, fetch_size: int) -> Iterator[list[Any]]:
-        """The records of one window or sweep."""
+        """Yield the records of one window or sweep in batches."""
         windows, sweeps = self.extractor.windows, self.extractor.sweeps
-        names = dict.fromkeys(RETURNED.findall(cypher))  # a property that is not there is null, as in the graph
+        names = dict.fromkeys(RETURNED.findall(cypher))  # a missing property is null, as in the graph
         run = RunFacts(observed_at=self.at)
 
         def records() -> Iterator[neo4j.Record]:
@@ -72,7 +72,7 @@ class GraphAt:
 
 
 def looked_at(documents: Iterable[Document], moment: datetime) -> dict[str, list[Found]]:
-    """What every dataset's queries could find at an instant."""
+    """Return the records that each dataset's queries could find at an instant."""
     content: dict[str, list[Found]] = {}
     for document in documents:
         state = document.at(moment) if document.kind.name in LABELS else None

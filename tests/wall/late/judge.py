@@ -1,19 +1,18 @@
-"""Late-look invariance: what the lake answers as of T never depends on looks made after T.
+"""Late-poll invariance: answers of the lake as of T never depend on polls after T.
 
-A history of edits is looked at several times. The lake is queried as of each T twice: then, when all its looks were at
-or before T, and now, after all looks. For every thing that a look at or before T had seen, as a row or a gap, both
-answers are equal, gaps included. L is the last such look. Two differences are allowed:
+The sources of a history of edits are polled several times. The lake is queried as of each T twice: "then", when no
+poll had been later than T, and "now", after all polls. Both answers are equal, gaps included, about every thing that
+a poll at or before T had seen as a row or a gap. L is the last such poll. Two differences are allowed:
 
-- *Late.* A thing that no look until T had seen may appear with its source's date, and so may a gap about it; but not
-  if a complete poll did not contain it and its date is not after that poll. These are left out of equality and
-  counted. Where such a row supersedes another thing's under one key, that one may go.
-- *Claimed.* The first look after L that saw the thing again found other content, with a date by the source itself in
-  (L, T]. The source's own clock proves that date, so the row found then may be shown instead, at that date and no
-  other.
+- *Late.* A thing that no poll until T had seen may appear with its source's date, and so may a gap about it, but not
+  if a complete poll did not contain it and its date is not after that poll. These rows are only
+  counted. If such a row supersedes another thing's row under the same key, the other row may disappear.
+- *Claimed.* The first poll after L that saw the thing again found other content, dated by the source in (L, T]. The
+  source's own clock proves that date, so the new row may be shown instead, but only at that date.
 
-What the lake held then is also asked for now, by `known_by=T`: these answers are equal to those given then, without
-any exception. Nor may a vector belong to a later text than the one shown. Rows are compared whole, except for
-the two columns that count revisions, because these count late rows too.
+The lake is also queried now with `known_by=T`: these answers equal the earlier ones without exception. A vector
+never belongs to a later version of a text than the one shown. Rows are compared whole, except for the two columns
+that count revisions, because these include late rows.
 """
 
 from collections import Counter, defaultdict
@@ -35,33 +34,33 @@ from tests.wall.late.looks import History, Ledger, canonical, clock_at, lived
 from tests.wall.late.sources import NAMES, SHOWN_BY, SHOWN_TWICE
 
 MICROSECOND = timedelta(microseconds=1)
-COMMITTED = timedelta(milliseconds=1)  # after a look its commits lie, a microsecond apart
-MOMENTS = 24  # a look
-ASKED = 12  # of so many moments one is put to a session too
-REPLAYED = 24  # of all moments, compared with each lake that was filled from captures
-SEALED = 4  # and of so many sessions one is sealed
+COMMITTED = timedelta(milliseconds=1)  # a poll's commits, a microsecond apart, lie within this time after it
+MOMENTS = 24  # per poll
+ASKED = 12  # one in so many moments is also put to a session
+REPLAYED = 24  # moments at which each lake filled from captures is compared
+SEALED = 4  # one in so many sessions is sealed
 
 
 @dataclass
 class LateTally(Tally):
-    """A tally that counts the rows left out of equality by kind, and what the failures are blamed on."""
+    """A tally that also counts the allowed differences by kind, and names the documents behind the failures."""
 
     blamed: set[tuple[str, int]] = field(default_factory=set)
 
 
 @dataclass
 class Judge:
-    """Compares the answers of one history."""
+    """The judge of one history's answers."""
 
     history: History
     ledger: Ledger
     tally: LateTally = field(default_factory=LateTally)
 
     def compare(self, moment: datetime, then: Answers, now: Answers) -> None:
-        """Every answer of one instant."""
+        """Compare all answers as of one instant."""
         excused: dict[str, list[Row]] = defaultdict(list)
         for question, inputs in now.items():
-            response = then.get(question, [])  # a dataset may have had nothing then
+            response = then.get(question, [])  # a dataset may have been empty then
             self.tally.compared += 1
             self.tally.answered += bool(inputs)
             if question == VECTORS:
@@ -79,7 +78,7 @@ class Judge:
                     self.blame(moment, question, "another answer", [{"ticker": ticker}])
 
     def exactly(self, moment: datetime, then: Answers, existing: Answers) -> None:
-        """Check what the lake held then, queried now: every answer is unchanged, whatever came late or was claimed."""
+        """Check that answers with `known_by` are unchanged, without the allowed differences."""
         for question, expected in then.items():
             self.tally.compared += 1
             self.tally.answered += bool(expected)
@@ -87,7 +86,7 @@ class Judge:
             self.blame(moment, question, "known by then, and gone", lost)
             self.blame(moment, question, "not known by then", extra)
         for question in existing.keys() - then.keys():
-            if question.startswith("FROM "):  # a dataset had nothing then; a query of the catalogue couldn't be asked
+            if question.startswith("FROM "):  # a dataset was empty then; its catalogue queries could not run
                 self.blame(moment, question, "not known by then", existing[question])
 
     def _gaps(self, moment: datetime, expected: list[Row], inputs: list[Row], then: Answers) -> None:
@@ -103,7 +102,7 @@ class Judge:
             self.blame(moment, GAPS, "a gap about what was seen before", seen)
 
     def _late_gap(self, moment: datetime, row: Row, existing: set[tuple[str, str]]) -> bool:
-        """Return whether a gap is about something unknown then: a node in the graph, or a thing elsewhere."""
+        """Return whether a gap is about something unseen then: a node in the graph, or a thing elsewhere."""
         name = row["dataset"], row["locator"]
         if row["dataset"] in graph.EXTRACTORS:
             return name not in existing
@@ -137,7 +136,7 @@ class Judge:
         excused[dataset] += [*allowed, *lost]
 
     def _once(self, moment: datetime, question: str, inputs: list[Row]) -> None:
-        """A view shows a thing once, however it was corrected."""
+        """Check that a view shows each thing once, however it was corrected."""
         dataset = question.removeprefix("FROM ")
         if dataset in NAMES and dataset not in SHOWN_TWICE:
             counts = Counter(map(NAMES[dataset], inputs))
@@ -145,7 +144,7 @@ class Judge:
             self.blame(moment, question, "shown twice", again, dataset)
 
     def _excuse(self, dataset: str, moment: datetime, row: Row) -> str:
-        """Return why a row that was not there then may be there now; "" if it may not."""
+        """Return why a row that was missing then may be present now; "" if it may not."""
         thing = NAMES[dataset](row)
         last = self.ledger.last(dataset, thing, moment)
         if last is None:
@@ -170,7 +169,7 @@ class Judge:
 
 
 def share(seed: int, folder: Path) -> LateTally:
-    """Judge one history. The smallest history that was found to cause a failure follows it."""
+    """Judge one history. After a failure, add the smallest history found to cause it."""
     tally = judged(lived(seed), folder / "whole")
     if tally.failures:
         least = lived(seed, frozenset(tally.blamed))
@@ -180,7 +179,7 @@ def share(seed: int, folder: Path) -> LateTally:
 
 
 def judged(history: History, root: Path, asked_once_in: int = ASKED) -> LateTally:
-    """Play a history below `root`, query then and now, compare; a sample of instants is also put to a session."""
+    """Run a history below `root`, and compare answers then and now; at a sample of instants, also those of sessions."""
     question: list[tuple[datetime, Answers, str, Answers | None]] = []
     rng = Random(f"late/{history.seed}/moments")
 
@@ -210,7 +209,7 @@ def judged(history: History, root: Path, asked_once_in: int = ASKED) -> LateTall
 
 
 def compare_replays(judge: Judge, live: Held, root: Path, moments: list[datetime], rng: Random) -> None:
-    """Compare the live lake with fresh ones, filled from the captures of its looks in every way."""
+    """Compare the live lake with fresh lakes, filled from the captures of its polls in every way."""
     tally = judge.tally
     for way in replays.WAYS if judge.ledger.asked else ():
         replay = replays.replayed(
@@ -225,7 +224,7 @@ def compare_replays(judge: Judge, live: Held, root: Path, moments: list[datetime
 
 
 def _moments(history: History, place: int, rng: Random) -> Iterator[datetime]:
-    """Return instants at which this look is the newest: its own, adjacent ones, those of events, and random ones."""
+    """Yield instants at which this poll is the newest: its own, adjacent ones, those of events, and random ones."""
     here = history.looks[place].at + COMMITTED
     after = history.looks[place + 1].at if place + 1 < len(history.looks) else LAST + timedelta(days=30)
     yield from (here, here + MICROSECOND, after - MICROSECOND)
@@ -236,7 +235,7 @@ def _moments(history: History, place: int, rng: Random) -> Iterator[datetime]:
 
 
 def _same_answers(mine: Answers, theirs: Answers) -> None:
-    """Check that this process evaluates what a session answers; otherwise the campaign itself is wrong."""
+    """Check that this process computes the same answers as a session; otherwise the campaign itself is wrong."""
     for question, rows in mine.items():
         lost, extra = _differences(rows, theirs[question])
         assert not lost, (question, lost[:3], theirs[question][:1])
@@ -244,7 +243,7 @@ def _same_answers(mine: Answers, theirs: Answers) -> None:
 
 
 def _differences(expected: list[Row], inputs: list[Row]) -> tuple[list[Row], list[Row]]:
-    """Return the rows that disappeared, and those that appeared."""
+    """Return the rows that disappeared, and the rows that appeared."""
     if expected == inputs:
         return [], []
     before, after = Counter(map(key, expected)), Counter(map(key, inputs))

@@ -1,7 +1,7 @@
-"""A history: documents that live at a source, and looks at it, each published into one lake as the real code does.
+"""Histories: documents at sources, and polls of the sources, which the real code publishes into one lake.
 
-The clock is the history's own, so that observations and commits lie at the looks. `Ledger` remembers what each look
-found of which thing, as it was staged: before anything was dated by what the lake held.
+The clock is simulated, so that observations and commits happen at the times of the polls. `Ledger` records what each
+poll found about each thing as it was staged, before the lake's content changed any date.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -27,15 +27,15 @@ from tests.wall.late.sources import DATASETS, KINDS, NAMES, told_in
 
 LOOKS, SHORTEST = (4, 8), timedelta(hours=6)
 Row = dict[str, Any]
-BEFORE = timedelta(days=25)  # claims move back that far
+BEFORE = timedelta(days=25)  # sources may date a change back by this much
 DAYS = [(FIRST - BEFORE).date() + timedelta(days=n) for n in range((LAST - FIRST + 2 * BEFORE).days)]
 FIRST_NUMBER, A_KIND = 1000, 6  # documents of each kind
-EMPTY_SHARE = 0.5  # of histories, and of their documents
+EMPTY_SHARE = 0.5  # the share of histories, and of the documents in them
 
 
 @dataclass(frozen=True)
 class Look:
-    """One look: when, at which datasets, and through which window of days."""
+    """A poll: its time, the datasets, and the window of days."""
 
     at: datetime
     datasets: tuple[str, ...]
@@ -44,7 +44,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Sight:
-    """What a look found about one thing: its rows as (source's date, content), and whether there was also a gap."""
+    """What one poll found about one thing: rows as (source's date, content), and whether there was a gap."""
 
     at: datetime
     rows: tuple[tuple[datetime, tuple[Any, ...]], ...]
@@ -53,8 +53,8 @@ class Sight:
 
 @dataclass
 class Ledger:
-    """Every sight of each (dataset, thing), in order; the thing that a gap's locator names; and the polls of each
-    dataset whose answers are complete. asked: every look at an outside source, in order.
+    """A record of all polls. sights: what each poll found, by (dataset, thing). located: the thing that a gap's locator
+    names. polls: the complete polls of each dataset. asked: all polls of outside providers, in order.
     """
 
     sights: dict[tuple[str, Thing], list[Sight]] = field(default_factory=dict)
@@ -63,12 +63,12 @@ class Ledger:
     asked: list[Asked] = field(default_factory=list)
 
     def polled(self, dataset: str, row: Row, moment: datetime) -> datetime | None:
-        """Return the last complete poll until an instant of the part to which a row belongs; None if there was none."""
+        """Return the last complete poll until an instant that would have found the row, None if there was none."""
         polls = self.polls.get(dataset, ())
         return max((each.at for each in polls if each.at <= moment and each.covers(row)), default=None)
 
     def note(self, at: datetime, dataset: str, rows: list[Row], gaps: Mapping[str, Thing]) -> None:
-        """What a look at a dataset found: its rows, and the things its gaps are about by their locators."""
+        """Record the findings of a poll of a dataset: its rows, and the things of its gaps by locator."""
         result: dict[Thing, list[tuple[datetime, tuple[Any, ...]]]] = {}
         for row in rows:
             statement = (row[AVAILABLE_AT], canonical(row[name] for name in get(dataset).content_columns))
@@ -79,25 +79,25 @@ class Ledger:
         self.located |= {(dataset, locator): thing for locator, thing in gaps.items()}
 
     def last(self, dataset: str, thing: Thing, moment: datetime) -> Sight | None:
-        """The last sight at or before an instant."""
+        """Return what the last poll at or before an instant found about a thing, None if there was none."""
         return max(
             (s for s in self.sights.get((dataset, thing), ()) if s.at <= moment), key=lambda s: s.at, default=None
         )
 
     def next(self, dataset: str, thing: Thing, moment: datetime) -> Sight | None:
-        """The first sight after an instant."""
+        """Return what the first poll after an instant found about a thing, None if there was none."""
         return min(
             (s for s in self.sights.get((dataset, thing), ()) if s.at > moment), key=lambda s: s.at, default=None
         )
 
 
 class Watched(Lake):
-    """A lake that hands on what is staged, before it is published."""
+    """A lake that passes each stage to `seen` before publishing it."""
 
     seen: Callable[[str, list[Row], list[str]], None]
 
     def publish(self, stage: Stage, *arguments: Any, **names: Any) -> Any:
-        """Publish, after the stage has been recorded."""
+        """Publish a stage, after passing it to `seen`."""
         staged = stage.load()
         self.seen(staged.dataset.name, staged.rows.to_pylist(), staged.gaps["locator"].to_pylist())
         return super().publish(stage, *arguments, **names)
@@ -105,19 +105,19 @@ class Watched(Lake):
 
 @dataclass(frozen=True)
 class History:
-    """Documents and the looks at their sources, in order."""
+    """Documents and the polls of their sources, in order."""
 
     seed: int
     documents: tuple[Document, ...]
     looks: tuple[Look, ...]
 
     def story(self) -> list[str]:
-        """The history in lines."""
+        """Return the history as lines."""
         looks = [f"{each.at:%Y-%m-%d %H:%M} look {_said(each)}" for each in self.looks]
         return sorted([*looks, *(line for document in self.documents for line in document.story())])
 
     def run(self, root: Path, after: Callable[[Lake, int], None]) -> tuple[Lake, Ledger]:
-        """Make every look in turn; `after` is called after each with its place, while the lake has nothing later."""
+        """Make every poll in turn. After each, call `after` with the lake, which has nothing later, and its place."""
         lake, ledger = Watched(root), Ledger()
         with clock_at(FIRST):
             lake.start()
@@ -155,7 +155,7 @@ class History:
 
 
 def lived(seed: int, only: frozenset[tuple[str, int]] | None = None) -> History:
-    """The history of a seed. only: the documents, as (kind, number), that live in it; all of them by default."""
+    """Return the history of a seed. only: its documents, as (kind, number); all of them by default."""
     numbered = ((kind, FIRST_NUMBER + A_KIND * place + n) for place, kind in enumerate(KINDS) for n in range(A_KIND))
     documents = tuple(
         life(kind, number, f"late/{seed}") for kind, number in numbered if only is None or (kind.name, number) in only
@@ -168,7 +168,7 @@ def lived(seed: int, only: frozenset[tuple[str, int]] | None = None) -> History:
 
 
 def _empty_at_first(document: Document, seed: str) -> Document:
-    """Return the document; for some that are reported by item, a poll before the first item finds none."""
+    """Return the document, or one that at first is listed without items, so that a poll finds it empty."""
     first = document.events[0]
     rng = Random(f"{seed}/{document.kind.name}/{document.number}")
     if first.at <= FIRST or "make" not in (first.state or {}) or rng.random() >= EMPTY_SHARE:
@@ -179,13 +179,13 @@ def _empty_at_first(document: Document, seed: str) -> Document:
 
 @contextmanager
 def clock_at(moment: datetime) -> Iterator[None]:
-    """This machine's clock, for the lake."""
+    """Stop the lake's clock at an instant."""
     with patch("pitlake.clock.now", lambda: moment):
         yield
 
 
 def canonical(values: Any) -> tuple[Any, ...]:
-    """Values that can be compared and kept in sets."""
+    """Return values in a form that can be hashed."""
     return tuple(tuple(value) if isinstance(value, list) else value for value in values)
 
 

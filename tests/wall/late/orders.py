@@ -1,5 +1,5 @@
-"""Scopes replayed in random orders make one lake: captures of dividends and splits, by ticker and by days, whose
-records change between the polls.
+"""Replays of scopes in random orders, which lead to the same lake. The captures are of dividends and splits, by ticker
+and by days; their records change between the polls.
 """
 
 import json
@@ -32,9 +32,9 @@ ORDERS, INSTANTS = 3, 12
 
 
 def judged(seed: int, root: Path) -> Tally:
-    """Compare lakes that replay one store of captures scope by scope, in random orders.
+    """Compare lakes into which one store of captures is replayed scope by scope, in random orders.
 
-    A lake whose feeds are replayed in another order than that of loading may show a record later, but never earlier.
+    If feeds are replayed in another order than the loading order, a record may appear later, but never earlier.
     """
     rng = Random(seed)
     store = CaptureStore(root / "captures")
@@ -56,7 +56,7 @@ def judged(seed: int, root: Path) -> Tally:
 
 
 def _lake(rng: Random, store: CaptureStore, root: Path, names: Sequence[str]) -> Held:
-    """Replay feeds in this order, each scope by scope in a random one."""
+    """Replay feeds in this order, and the scopes of each in a random order."""
     lake = Lake(root)
     for name in names:
         for scope in rng.sample(SCOPES, len(SCOPES)):
@@ -70,7 +70,7 @@ def _rows(content: Held, as_of: datetime) -> dict[str, list[str]]:
 
 
 def _contents(content: Held, as_of: datetime) -> set[str]:
-    """Return every content that a revision of a record has shown."""
+    """Return all contents of the revisions of records, as of an instant."""
     answers = content.answers(as_of)
     return {
         repr([(column, row[column]) for column in get(name).content_columns])
@@ -80,7 +80,7 @@ def _contents(content: Held, as_of: datetime) -> set[str]:
 
 
 def _captured(rng: Random, store: CaptureStore, name: str) -> None:
-    """Keep the answers of a provider to random scopes at random times, whose records change between them."""
+    """Capture a provider's responses to random scopes at random times, between which records change."""
     source = feed(name)
     records = {(ticker, number): _record(rng, name, ticker, number) for ticker in TICKERS for number in range(2)}
     for step in range(6):

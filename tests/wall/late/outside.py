@@ -1,6 +1,6 @@
-"""The outside providers as sources: every feed queries its provider in the state of a look.
+"""The outside providers as sources: every feed queries its provider in the state at the time of a poll.
 
-An answer is captured as the client captures it, and the feed replays it from the captures.
+Responses are captured as the client captures them, and the feeds replay the captures.
 """
 
 import json
@@ -33,13 +33,13 @@ FEEDS = {reply.dataset: reply for reply in (*figures.FEEDS, *tellings.FEEDS, *ed
 KINDS = tuple({reply.kind.name: reply.kind for reply in FEEDS.values()}.values())
 NAMES = {name: reply.name for name, reply in FEEDS.items()}
 WHOLE = {name for name in FEEDS if all_feeds()[name].whole and get(name).source_tag != CLOCK_TAG}
-"""Feeds whose complete answers prove that a record was missing; not those whose own clock proves when it was public."""
+"""Feeds whose complete responses prove that a record was missing, except those whose own clock dates the records."""
 SHOWN_BY = {"macro_observations": by("series_id"), "sec_facts": by("cik", "concept", "period_end")}
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A look at one feed's source: what it held, every answer, and the entities that were asked for (none: all)."""
+    """A poll of one feed's provider: what it held, every response, and the entities requested (empty for all)."""
 
     dataset: str
     at: datetime
@@ -48,7 +48,7 @@ class Asked:
     entities: frozenset[str]
 
     def covers(self, row: Mapping[str, Any]) -> bool:
-        """Return whether this look would have seen a row that existed at its time."""
+        """Return whether this poll would have found a row that existed at its time."""
         asked_for = not self.entities or str(row[get(self.dataset).entity]) in self.entities
         return asked_for and FEEDS[self.dataset].covered(self.held, self.at, row)
 
@@ -68,7 +68,7 @@ def looked_at(documents: Iterable[Document], moment: datetime) -> dict[str, list
 
 
 def ask(name: str, holdings: list[State], lake: Lake, run_id: str, at: datetime) -> Asked:
-    """A run of a feed: every answer is captured, then replayed and published. Raises the error that refused it."""
+    """Run a feed: capture every response, then replay and publish. Raises the error that refused the run."""
     feed, reply = all_feeds()[name], FEEDS[name]
     scope, store, answers = reply.scope(holdings), CaptureStore.of(lake.location), list[Capture]()
 
@@ -96,7 +96,7 @@ def ask(name: str, holdings: list[State], lake: Lake, run_id: str, at: datetime)
 def replay(
     name: str, scope: Scope, store: CaptureStore, lake: Lake, run_id: str, until: datetime | None = None
 ) -> RunReport:
-    """Replay a feed's captures. Raises the error that refused them. Thousands of pages are parsed in this process."""
+    """Replay a feed's captures, parsing pages in this process for speed. Raises the error that refused the run."""
     feed = all_feeds()[name]
     with (
         HttpClient(feed.provider, store, "replay", until=until) as client,
@@ -109,7 +109,7 @@ def replay(
 
 
 def thing_of(dataset: str, locator: str, content: Iterable[State]) -> Thing | None:
-    """Return the thing that a gap's locator names; None if it names a whole answer."""
+    """Return the thing that a gap's locator names; None if it names a whole response."""
     spelled_out = unquote(locator)
     if "&item=" not in spelled_out:
         return None

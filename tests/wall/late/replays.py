@@ -1,15 +1,15 @@
-"""Replays of a history's captures into fresh lakes: no instant shows the future, whatever is replayed in any order.
+"""Replays of a history's captures into fresh lakes: no instant shows the future, whatever the order of the replays.
 
-The live lake read every answer when it came. A fresh lake is filled from the same answers in one of three ways:
+The live lake read every response when it arrived. A fresh lake is filled from the same responses in one of three ways:
 
-- *At once.* Each feed is replayed in one run. Every answer as of every instant is the live lake's, gaps included.
-- *In parts.* Runs ask for some of the units, some of them up to an instant, in any order; the last one for everything.
-- *Shuffled.* The answers of each look come in any order, and what is there is replayed after each.
+- *At once.* Each feed is replayed in one run. All answers as of all instants equal the live lake's, gaps included.
+- *In parts.* Runs replay some of the units, partly up to an instant, in any order. The last run replays everything.
+- *Shuffled.* The polls' responses arrive in any order. After each arrival all captures are replayed.
 
-In the last two ways the fresh lake may know less, and later, but not earlier: what it shows as of T, the live lake
-shows as of T; and what the live lake holds is there too or refused, with the gap that says to replay all captures into
-a new lake. Two things are excused: what was read out of order, before the answers of an earlier look had arrived, and
-what has that gap. They are dated as if the late answers did not exist: the lake says that it did not read them.
+In the last two ways the fresh lake may show less, and show it later, but never earlier. Whatever it shows as of T, the
+live lake shows as of T. Whatever the live lake holds, the fresh one holds too, or refuses with a gap that recommends
+replaying all captures into a new lake. Rows about such gaps, and rows read before the responses of an earlier poll had
+arrived, are excused: they are dated as if the late responses did not exist, and the lake states that it ignored them.
 """
 
 from collections import Counter
@@ -35,12 +35,12 @@ from tests.wall.late.sources import NAMES
 AT_ONCE, IN_PARTS, SHUFFLED = "at once", "in parts", "shuffled"
 WAYS = (AT_ONCE, IN_PARTS, SHUFFLED)
 PARTS = 3  # runs of a feed before the last one
-SINCE = LAST + timedelta(days=365)  # when captures are replayed
+SINCE = LAST + timedelta(days=365)  # the time of the replays
 
 
 @dataclass
 class Replay:
-    """One fresh lake and how it was filled. read: the instants of each dataset's looks in the order they were read."""
+    """A fresh lake and how it was filled. read: the instants of each dataset's polls, in the order of reading."""
 
     way: str
     lake: Lake
@@ -52,13 +52,13 @@ class Replay:
         return Held(self.lake)
 
     def out_of_order(self, dataset: str) -> set[datetime]:
-        """Return the looks at a dataset that were read before an earlier look."""
+        """Return the polls of a dataset that were read before an earlier poll."""
         read = self.read.get(dataset, [])
         return {at for place, at in enumerate(read) if any(later < at for later in read[place + 1 :])}
 
 
 def replayed(history: History, ledger: Ledger, way: str, root: Path) -> Replay:
-    """A fresh lake filled from the answers to a history's looks."""
+    """Fill a fresh lake from the responses to a history's polls."""
     rng = Random(f"late/{history.seed}/replays/{way}")
     replay = Replay(way, Lake(root / "lake"))
     with clock_at(FIRST):
@@ -73,13 +73,13 @@ def replayed(history: History, ledger: Ledger, way: str, root: Path) -> Replay:
 
 
 class _Filling:
-    """Fills a lake from a store of captures."""
+    """A lake being filled from a store of captures."""
 
     def __init__(self, replay: Replay, store: CaptureStore) -> None:
         self._replay, self._store, self._runs = replay, store, 0
 
     def fill(self, name: str, question: Sequence[Asked], rng: Random) -> None:
-        """Add a dataset's looks to the store and replay them in this world's way."""
+        """Add the captures of a dataset's polls to the store, and replay them in the chosen way."""
         if self._replay.way == SHUFFLED:
             for item in rng.sample(question, len(question)):
                 self._put(name, [item])
@@ -109,7 +109,7 @@ class _Filling:
 
 @dataclass
 class Comparison:
-    """Compares a replayed lake with the live one. `blame` gets what differs, at which instant, and for which rows."""
+    """A comparison of a replayed lake with the live one. `blame` receives each difference with its instant and rows."""
 
     live: Held
     ledger: Ledger
@@ -118,7 +118,7 @@ class Comparison:
     left_out: Counter[str]
 
     def compare(self, moment: datetime) -> Iterator[bool]:
-        """Compare every dataset's answers as of an instant; yields for each whether the fresh lake showed anything."""
+        """Compare all datasets as of an instant. Yields, for each, whether the fresh lake showed anything."""
         live, fresh = self.live.answers(moment), self.replay.held.answers(moment)
         for dataset in self.replay.read:
             revisions = f"FROM {dataset}_revisions"
@@ -140,7 +140,7 @@ class Comparison:
                 self._tell(moment, revisions, "the live lake does not show it", early, dataset)
 
     def refused(self) -> Iterator[bool]:
-        """Check that everything that the live lake holds is in the fresh one, or refused with the gap that says so."""
+        """Check that every row of the live lake is in the fresh one, or was refused with a gap."""
         gaps = {row["locator"] for row in self.replay.held.gaps if row["reason"] == SEEN_LATER.reason}
         for dataset in self.replay.read if self.replay.way != AT_ONCE else ():
             there = {_content(dataset, row) for row in self.replay.held.rows.get(dataset, ())}
@@ -153,13 +153,13 @@ class Comparison:
                 )
 
     def _refused(self, dataset: str) -> set[Any]:
-        """Return what the fresh lake records in a gap as read too late."""
+        """Return the things that the fresh lake refused, with a gap, as read too late."""
         gaps = {row["locator"] for row in self.replay.held.gaps if row["reason"] == SEEN_LATER.reason}
         sights = self.live.rows.get(dataset, ())
         return {NAMES[dataset](row) for row in sights if row["evidence"] in gaps}
 
     def _out_of_order(self, dataset: str) -> Iterator[Row]:
-        """Return what the fresh lake holds from looks that it read before an earlier one."""
+        """Return the fresh lake's rows from polls that were read before an earlier poll."""
         looks = self.replay.out_of_order(dataset)
         return (row for row in self.replay.held.rows.get(dataset, ()) if row[OBSERVED_AT] in looks)
 
@@ -174,12 +174,12 @@ class Comparison:
 
 
 def _content(dataset: str, row: Row) -> tuple[Any, ...]:
-    """Return what a row is about, and what it says."""
+    """Return the thing of a row, and its content."""
     return NAMES[dataset](row), canonical(row[name] for name in get(dataset).content_columns)
 
 
 def _less(rows: list[Row], others: list[Row]) -> list[Row]:
-    """Return the rows that the others lack, or have less often."""
+    """Return the rows that occur less often among the others."""
     if rows == others:
         return []
     left, result = Counter(map(key, others)), []

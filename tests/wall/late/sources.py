@@ -1,5 +1,5 @@
-"""The sources of a history, the graph and the outside providers: their kinds of documents, and the names of things in
-rows.
+"""The sources of a history, which are the graph and the outside providers: their kinds of documents, and the names of
+things in rows.
 """
 
 from tests.wall.late import graph, outside
@@ -7,8 +7,8 @@ from tests.wall.late import graph, outside
 KINDS = (*(label.kind for label in graph.LABELS.values()), *outside.KINDS)
 NAMES = {**graph.NAMES, **outside.NAMES}
 SHOWN_BY = {**graph.SHOWN_BY, **outside.SHOWN_BY}
-# The graph keeps several nodes of one call or split. A call is named by its start and a split by its day, so one that
-# moves becomes another.
+# The graph may keep several nodes of a call or split. The start names a call and the day names a split, so that a new
+# start or day makes another node.
 SHOWN_TWICE = {*graph.LABELS["call"].names, *graph.LABELS["split"].names}
 DATASETS = (*graph.EXTRACTORS, *outside.FEEDS)
 

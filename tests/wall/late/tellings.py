@@ -1,4 +1,4 @@
-"""Providers of texts: the answers of Benzinga, earningscall.biz, Perplexity and web pages, and their changes."""
+"""Providers of text: the responses of Benzinga, earningscall.biz, Perplexity and web pages, and their changes."""
 
 from datetime import datetime, timedelta
 from email.utils import format_datetime
@@ -10,7 +10,7 @@ from tests.wall.late.answers import DAYS, SPRING, Answer, Told, by_ticker, compa
 from tests.wall.late.documents import State, claimed, moved, new_york, spelled
 from tests.wall.late.found import by, words
 
-BEFORE_ANY = new_york(SPRING - timedelta(days=40))  # claims of an update move back by less
+BEFORE_ANY = new_york(SPRING - timedelta(days=40))  # earlier than any time that a source states for an update
 
 
 def _article(state: State, number: int, item: State) -> State:

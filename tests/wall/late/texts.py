@@ -1,4 +1,4 @@
-"""Articles and calls in the graph, with their embeddings, and how they are edited."""
+"""Articles and calls in the graph with their embeddings, and the edits of them."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -146,7 +146,7 @@ def call_found(state: State) -> Iterator[Found]:
 
 
 def name_of_vector(row: Mapping[str, Any]) -> Thing:
-    """Return the key of the text that a vector was made from."""
+    """Return the key of the article or exchange from which a vector was made."""
     return ("news", row["id"]) if row["kind"] == "news" else (row["ticker"], row["id"].rpartition("_qa__")[2])
 
 

@@ -1,1 +1,1 @@
-"""Worlds in which sources disagree on the same thing: their histories, the expected answers, and the judges."""
+"""Worlds in which sources disagree about the same thing: their histories, the expected answers, and the judges."""

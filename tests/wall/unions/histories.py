@@ -1,8 +1,8 @@
-"""A history: what each source says of each thing in time, and looks at the sources, published into one lake.
+"""Histories: the statements of each source about each thing over time, and polls of the sources into one lake.
 
-Sources disagree in what they say and when. Some state a thing late, under an old date; some correct it to another
-company or day; some stop stating it, so that a look finds nothing or a gap; some state it again. A look may leave out a
-source, or, if the source's answers are complete, prove that a thing was not there.
+Sources disagree in content and time. Some state a thing late, under an old date. Some correct it to another company or
+day. Some stop stating it, so that a poll finds nothing or a gap, and some state it again. A poll may omit a source. If
+the source's responses are complete, a poll proves that a thing was missing.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -29,13 +29,13 @@ from tests.wall.unions.sources import COMPANIES, DATASETS, FAMILIES, SOURCES, Ro
 Thing = tuple[str, int, int]  # dataset, company, number
 LOOKS = 5
 GONE, UNREADABLE = "gone", "unreadable"
-SETTLES = timedelta(milliseconds=1)  # until a look's commits lie behind it
+SETTLES = timedelta(milliseconds=1)  # a poll's commits lie within this time after it
 DELAYS = tuple(timedelta(hours=hours) for hours in (0, 0, 1, 30, 60))
 
 
 @dataclass(frozen=True)
 class Event:
-    """From an instant on a source says this of a thing, or nothing."""
+    """A change: from an instant on, a source states this about a thing, or nothing."""
 
     at: datetime
     said: Said | str
@@ -43,10 +43,10 @@ class Event:
 
 @dataclass
 class History:
-    """What every source says of every thing, the looks with the sources each reads, and the sources whose answers are
-    complete.
+    """The statements of every source about every thing, the polls with the sources that each reads, and the sources
+    whose responses are complete.
 
-    seen: for each thing, the looks that found it, as a row or a gap; filled by `run`.
+    seen: for each thing, the polls that found it as a row or a gap; filled by `run`.
     """
 
     seed: int
@@ -56,12 +56,12 @@ class History:
     seen: dict[Thing, list[datetime]] = field(default_factory=dict)
 
     def said(self, thing: Thing, moment: datetime) -> Said | str | None:
-        """What a source says of a thing at an instant."""
+        """Return the statement of a source about a thing at an instant."""
         past = [event.said for event in self.lives[thing] if event.at <= moment]
         return past[-1] if past else None
 
     def run(self, root: Path, after: Callable[[Lake, int], None] = lambda *_: None) -> Lake:
-        """Make every look; `after` is called after each with its place, while the lake has nothing later."""
+        """Make every poll. After each, call `after` with the lake, which has nothing later, and the poll's place."""
         lake = Lake(root)
         with clock_at(FIRST):
             lake.start()
@@ -74,7 +74,7 @@ class History:
         return lake
 
     def last_proof(self, thing: Thing, moment: datetime) -> datetime | None:
-        """Return the last look until an instant that saw the thing, or everything in its source."""
+        """Return the last poll until an instant that found the thing or read its whole source."""
         polls = [at for at, sources in self.looks if thing[0] in sources] if thing[0] in self.whole else []
         return max((at for at in (*self.seen.get(thing, ()), *polls) if at <= moment), default=None)
 
@@ -100,13 +100,13 @@ class History:
 
 
 def evidence(thing: Thing) -> str:
-    """Where a thing stands in its source."""
+    """Return the locator of a thing in its source."""
     dataset, company, number = thing
     return f"made:{dataset}/{company}/{number}"
 
 
 def written(thing: Thing, message: Said) -> Row:
-    """A thing's row as its source writes it."""
+    """Return a thing's row as its source writes it."""
     dataset, company, number = thing
     write = next(writers[dataset] for writers, _ in FAMILIES.values() if dataset in writers)
     proof = {"available_at_source": get(dataset).source_tag, "evidence": evidence(thing)}
@@ -118,18 +118,18 @@ def written(thing: Thing, message: Said) -> Row:
 
 
 def is_dated(dataset: str) -> bool:
-    """Whether a source dates its changes itself."""
+    """Return whether a source dates its changes itself."""
     return dataset == "benzinga_news"
 
 
 def thing_of(dataset: str, row: Row) -> Thing:
-    """The thing that a stored row tells of."""
+    """Return the thing that a stored row is about."""
     _, company, number = row["evidence"].rpartition(":")[2].split("/")
     return dataset, int(company), int(number)
 
 
 def lived(seed: int) -> History:
-    """The history of a seed."""
+    """Return the history of a seed."""
     rng = Random(f"unions/{seed}")
     lives = {
         (dataset, company, number): tuple(_life(rng, number))
@@ -164,13 +164,13 @@ def _life(rng: Random, number: int) -> Iterator[Event]:
 
 
 def rows_of(lake: Lake) -> dict[str, pa.Table]:
-    """Every stored row of a lake, by dataset."""
+    """Return every stored row of a lake, by dataset."""
     snapshot = lake.snapshot()
     return {name: _read(snapshot.files(name), get(name).arrow_schema) for name in DATASETS}
 
 
 def gaps_of(lake: Lake) -> dict[str, pa.Table]:
-    """Every stored gap, likewise."""
+    """Return every stored gap of a lake, by dataset."""
     snapshot = lake.snapshot()
     return {name: _read(snapshot.files(gap_table_name(name)), GAP_SCHEMA) for name in DATASETS}
 

@@ -1,13 +1,13 @@
-"""Two judges of the questions that read several sources, each over lakes of histories in which the sources disagree.
+"""Two judges of questions that read several sources, over lakes of histories in which the sources disagree.
 
-*Truth.* The answer as of T over the whole lake is the answer over a lake that ends at T, and over one with another
+*Truth.* The answer as of T over the whole lake equals the answers over a lake that ends at T and over one with another
 future. The same rows lie in other files in each.
 
-*Late.* A lake is queried as of T when all its looks are at or before T, and again after all looks. With `known_by=T`,
-the second answer equals the first. Without it, the answer is the same unless a source it reads shows another
-row as of T; such a row is dated after the last look that saw its thing, or everything in its source.
+*Late.* A lake is queried as of T when all its polls are at or before T, and again after all polls. With `known_by=T`,
+the second answer equals the first. Without it, the answer is the same unless a source that it reads shows another
+row as of T. Such a row must be dated after the last poll that found its thing or read its whole source.
 
-Both compare every answer with the expected one, where `preference` can compute it.
+Both compare every answer with the expected one if `preference` can compute it.
 """
 
 import random
@@ -37,8 +37,8 @@ from tests.wall.worlds import World, written
 
 MICROSECOND = timedelta(microseconds=1)
 AFTERWARDS = LAST + timedelta(days=365)
-ABOUT_EACH = 6  # questions about a company
-MOMENTS = 6  # of a history's truth
+ABOUT_EACH = 6  # questions per company
+MOMENTS = 6  # per history, for `truth`
 MOMENTS_A_LOOK = 2
 
 Tables = dict[str, pa.Table]
@@ -47,7 +47,7 @@ Rows = dict[str, list[Row]]
 
 @dataclass
 class UnionTally(Tally):
-    """A tally of one seed, in which an answer about pairs of a company and an instant counts once for each of them."""
+    """A tally of one seed; an answer about pairs of a company and an instant counts once per pair."""
 
     seed: int = 0
 
@@ -73,7 +73,7 @@ class UnionTally(Tally):
 
 
 def truth(seed: int, scratch: Path, moments: int = MOMENTS, isolation: str = "process") -> UnionTally:
-    """Judge the truncation of one history's lake."""
+    """Judge the truncation of a history's lake."""
     tally, rng = UnionTally(seed=seed), random.Random(f"unions/truth/{seed}")
     lake = lived(seed).run(scratch / "whole")
     rows, gaps = rows_of(lake), gaps_of(lake)
@@ -105,7 +105,7 @@ def _until(tables: Tables, as_of: datetime) -> Tables:
 
 
 def _otherwise(tables: Tables, as_of: datetime) -> Tables:
-    """The rows until an instant, and after it each row again, with other numbers."""
+    """Return the rows until an instant, followed by every row with other numbers and a later date."""
     past = _until(tables, as_of)
     return {name: pa.concat_tables([past[name], _restated(table, as_of)]) for name, table in tables.items()}
 
@@ -119,7 +119,7 @@ def _restated(table: pa.Table, as_of: datetime) -> pa.Table:
 
 
 def late(seed: int, scratch: Path, moments_a_look: int = MOMENTS_A_LOOK, about_each: int = ABOUT_EACH) -> UnionTally:
-    """Judge what one history's lake answers before and after its later looks. about_each: questions of a company."""
+    """Judge the answers of a history's lake before and after its later polls. about_each: questions per company."""
     history, tally, rng = lived(seed), UnionTally(seed=seed), random.Random(f"unions/late/{seed}")
     request: list[tuple[datetime, str, list[Question], list[list[Row]], Rows]] = []
 
@@ -157,7 +157,7 @@ def _session_answers(
 
 
 def _changes(history: History, tally: UnionTally, as_of: datetime, then: Rows, now: Rows) -> Iterator[str]:
-    """Return the datasets with other rows as of an instant than then; each such row must have come late."""
+    """Yield the datasets whose rows as of an instant have changed. Blame rows that an earlier poll disproves."""
     for dataset in now:
         before, after = ([row for row in rows[dataset] if row[AVAILABLE_AT] <= as_of] for rows in (then, now))
         lost, extra = _less(before, after), _less(after, before)
@@ -172,7 +172,7 @@ def _changes(history: History, tally: UnionTally, as_of: datetime, then: Rows, n
 
 
 def _moments(history: History, place: int, count: int, rng: random.Random) -> Iterator[datetime]:
-    """Return instants at which this look is the newest: right after it, right before the next, and random ones."""
+    """Yield instants at which this poll is the newest: right after it, right before the next, and random ones."""
     here = history.looks[place][0] + SETTLES
     after = history.looks[place + 1][0] if place + 1 < len(history.looks) else LAST + timedelta(days=30)
     for _ in range(count):

@@ -1,7 +1,7 @@
-"""The expected answer of a question over several sources, computed slowly from every source's stored rows.
+"""The expected answers to questions over several sources, computed slowly from every source's stored rows.
 
-Of each thing the most preferred source that was public counts, as it had last stated the thing. Nothing is shared with
-the SQL but the order of a key's revisions.
+For each thing, the newest public statement of the most preferred source counts. Only the order of a key's revisions
+is shared with the SQL.
 """
 
 import json
@@ -26,28 +26,28 @@ WEEK, MONTH = timedelta(days=7), timedelta(days=30)
 
 
 class Public:
-    """What was public of a company at an instant."""
+    """The public rows about a company at an instant."""
 
     def __init__(self, rows: Rows, company: int, moment: datetime) -> None:
         self.company, self.moment, self._rows = company, moment, rows
 
     def stated(self, dataset: str) -> list[Row]:
-        """Every public revision, of whichever company."""
+        """Return every public revision, of any company."""
         return [row for row in self._rows[dataset] if row[AVAILABLE_AT] <= self.moment]
 
     def newest(self, dataset: str) -> list[Row]:
-        """The newest public revision of each key, of whichever company."""
+        """Return the newest public revision of each key, of any company."""
         contract, result = get(dataset), dict[tuple[Any, ...], Row]()
         for row in sorted(self.stated(dataset), key=lambda row: _order(row, newest_first(contract))):
             result[tuple(row[name] for name in contract.key)] = row
         return list(result.values())
 
     def about(self, rows: Iterable[Row]) -> list[Row]:
-        """Those about the company: by their CIK, or by their tickers if they have none."""
+        """Return the rows about the company, matched by CIK, or by ticker if they have none."""
         return [row for row in rows if self._is_about(row)]
 
     def of(self, dataset: str) -> list[Row]:
-        """The newest revisions that are about the company."""
+        """Return the newest revisions that are about the company."""
         return self.about(self.newest(dataset))
 
     def _is_about(self, row: Row) -> bool:
@@ -63,7 +63,7 @@ def _order(row: Row, names: Iterable[str]) -> tuple[Any, ...]:
 
 
 def bars(public: Public) -> dict[Any, tuple[str, Row]]:
-    """The bar of each day."""
+    """Return the bar of each day."""
     result: dict[Any, tuple[str, Row]] = {}
     for dataset in BARS:
         for row in public.of(dataset):
@@ -72,13 +72,13 @@ def bars(public: Public) -> dict[Any, tuple[str, Row]]:
 
 
 def last_bar(public: Public) -> tuple[Any, ...]:
-    """The newest day's bar: day, close and source."""
+    """Return the day, close and source of the newest bar."""
     day, (dataset, row) = max(bars(public).items(), default=(None, (None, {"close": None})))
     return day, row["close"], dataset
 
 
 def facts(public: Public) -> list[tuple[str, Row]]:
-    """Every statement of a fact; EDGAR's unless the graph had stated it at that time."""
+    """Return every statement of a fact, without EDGAR's where the graph had already stated the fact."""
     graph = public.about(public.stated("xbrl_facts"))
     edgar = [
         row
@@ -101,7 +101,7 @@ def _is_periodic(row: Row) -> bool:
 
 
 def last_facts(public: Public) -> dict[Any, tuple[str, Row]]:
-    """Each fact as last stated by a periodic report, otherwise by any filing."""
+    """Return each fact as last stated by a periodic report, otherwise by any filing."""
     order = ("available_at", "accepted_at", "accession_no", "evidence", "content_hash")
     result = {}
     for source, row in sorted(facts(public), key=lambda each: (_is_periodic(each[1]), *_order(each[1], order))):
@@ -110,7 +110,7 @@ def last_facts(public: Public) -> dict[Any, tuple[str, Row]]:
 
 
 def newest_facts(public: Public) -> dict[Any, tuple[str, Row]]:
-    """Of each concept the newest period's number, from a periodic report if one states it."""
+    """Return the newest period's number of each concept, from a periodic report if one states it."""
     order = ("available_at", "accession_no", "evidence", "content_hash")
     numbers = [fact for fact in facts(public) if _is_number(fact[1])]
     result = {}
@@ -123,7 +123,7 @@ def newest_facts(public: Public) -> dict[Any, tuple[str, Row]]:
 
 
 def filings(public: Public) -> Shown:
-    """Each filing as the graph states it, otherwise as EDGAR lists it."""
+    """Return each filing as the graph states it, otherwise as EDGAR lists it."""
     graph = {row["accession_no"]: ("reports", row["created"], row) for row in public.of("reports")}
     edgar = {row["accession_no"]: ("sec_filings", row["accepted_at"], row) for row in public.of("sec_filings")}
     result = edgar | graph
@@ -134,7 +134,7 @@ def filings(public: Public) -> Shown:
 
 
 def articles(public: Public) -> Shown:
-    """Each article as the graph holds it, otherwise as Benzinga serves it."""
+    """Return each article as the graph has it, otherwise as Benzinga serves it."""
     return [(name, source, row["title"], row[AVAILABLE_AT], row["evidence"]) for name, source, row in _articles(public)]
 
 
@@ -146,7 +146,7 @@ def _articles(public: Public) -> list[tuple[str, str, Row]]:
 
 
 def articles_of_last_month(public: Public) -> int:
-    """How many articles first became public as the company's in the thirty days before."""
+    """Return how many articles were first published as the company's in the last thirty days."""
     first: dict[str, datetime] = defaultdict(lambda: public.moment)
     for dataset, prefix in (("news", ""), ("benzinga_news", "bzNews_")):
         for row in public.about(public.stated(dataset)):
@@ -156,7 +156,7 @@ def articles_of_last_month(public: Public) -> int:
 
 
 def calls(public: Public) -> Shown:
-    """The graph's calls, and those of earningscall.biz that are none of these."""
+    """Return the graph's calls, and the calls of earningscall.biz that the graph lacks."""
     graph = public.of("transcripts")
     reply = [row for row in public.of("call_transcripts") if not any(_is_same_call(each, row) for each in graph)]
     return [
@@ -166,7 +166,7 @@ def calls(public: Public) -> Shown:
 
 
 def _is_same_call(graph: Row, reply: Row) -> bool:
-    """Whether two calls of a company are one: by the start, by the quarter if one has no start."""
+    """Return whether two records are of the same call, judged by the start, or by the quarter if a start is missing."""
     is_of_quarter = all(graph[name] == reply[name] for name in ("fiscal_year", "fiscal_quarter"))
     if reply["call_start"] is None:
         return is_of_quarter
@@ -175,13 +175,13 @@ def _is_same_call(graph: Row, reply: Row) -> bool:
 
 
 def found_articles(public: Public) -> Shown:
-    """Every article's score in a search, by a slow reading of all of them."""
+    """Return every article's score in a search, computed by reading all articles."""
     texts = [(source, row["title"], row["evidence"]) for _, source, row in _articles(public)]
     return _found("news_full_text", texts)
 
 
 def found_exchanges(public: Public) -> Shown:
-    """Do the same for each call: the graph's exchanges, and the turns or whole text of other calls."""
+    """Return the scores of the graph's exchanges, and of the turns or whole text of other calls."""
     statement = {row["transcript_id"]: row for row in public.newest("transcripts")}
     graph = public.of("qa_exchanges")
     periods = ({"fiscal_year": None, "fiscal_quarter": None} | statement.get(row["transcript_id"], {}) for row in graph)
@@ -208,7 +208,7 @@ def _found(query: str, texts: list[tuple[str, str, str]]) -> Shown:
 
 
 def dividends(public: Public) -> Shown:
-    """The graph's dividends, and Polygon's on other ex-dates. Of two within four days of each other, the first."""
+    """Return the graph's dividends and Polygon's on other ex-dates; of like ones within four days the first counts."""
     statement = [(source, row) for source in ("dividends", "polygon_dividends") for row in public.of(source)]
     return [
         (row["ex_dividend_date"], source, row["cash_amount"], row[AVAILABLE_AT], row["evidence"])
@@ -218,7 +218,7 @@ def dividends(public: Public) -> Shown:
 
 
 def _repeats(item: tuple[str, Row], other: tuple[str, Row]) -> bool:
-    """Return whether another row, which counts, states the same dividend of one company."""
+    """Return whether another row, which takes precedence, states the same dividend."""
     (source, row), (other_source, other_row) = item, other
     days = abs((row["ex_dividend_date"] - other_row["ex_dividend_date"]).days)
     if not days:
@@ -230,7 +230,7 @@ def _repeats(item: tuple[str, Row], other: tuple[str, Row]) -> bool:
 
 
 def splits(public: Public) -> Shown:
-    """The splits, of which each source states at most one here. A day with two ratios has no split."""
+    """Return the splits, at most one per source here. A day with two ratios has no ratio."""
     statement = [(source, row) for source in ("splits", "polygon_splits") for row in public.of(source)]
     if len(statement) > 1:
         (_, item), (_, other) = statement
@@ -247,20 +247,20 @@ def splits(public: Public) -> Shown:
 
 
 def bars_of(public: Public) -> Shown:
-    """The bar of each day, with its source."""
+    """Return the bar of each day with its source."""
     result = bars(public).items()
     return [(day, source, row["close"], row[AVAILABLE_AT], row["evidence"]) for day, (source, row) in result]
 
 
 def facts_of(public: Public) -> Shown:
-    """Each fact as last stated, with its source."""
+    """Return each fact as last stated, with its source."""
     result = last_facts(public).items()
     return [(*fact, source, row["value"], row["accession_no"], row["evidence"]) for fact, (source, row) in result]
 
 
 Due = Callable[[Public], Shown]
 
-# For each question what is due, and the columns of its answer that show it; a question about pairs has its instants'.
+# For each question, a function that returns the expected rows, and the columns of the answer that show them.
 SERIES: dict[str, tuple[Due, tuple[str, ...]]] = {
     "entity_price_series": (bars_of, ("date", "source", "close", "available_at", "evidence")),
     "xbrl_all_metrics": (
@@ -307,7 +307,7 @@ PAIRS: dict[str, tuple[Due, tuple[str, ...]]] = {
 
 
 def is_judged(question: Question) -> bool:
-    """Return whether the expected answer can be computed: only for a company that is named by its CIK."""
+    """Return whether the expected answer can be computed, which requires that the question names companies by CIK."""
     return question.by_cik and question.name in {*SERIES, *PAIRS}
 
 

@@ -1,6 +1,6 @@
-"""The questions that read several sources: every query of the catalogue, view and page of the time machine that does.
+"""Questions that read several sources: the catalogue's queries, the views, and pages of the time machine.
 
-A question is about one company, or about pairs of each company and an instant, which are planned once.
+A question is about one company, or about pairs of a company and an instant, which one statement answers.
 """
 
 import json
@@ -19,7 +19,7 @@ from pitlake.session import Session
 from pitlake.web import questions as pages
 from tests.wall.unions.sources import CONCEPTS, DATASETS, DERIVED, FAMILIES, Row, cik, ticker
 
-PAIRED = 8  # instants of a question about pairs
+PAIRED = 8  # instants per question about pairs
 EVENTS = "earnings_events"
 WHOSE = {
     "articles": "list_contains(tickers, $ticker)",
@@ -28,14 +28,14 @@ WHOSE = {
     "facts": "cik = $cik",
     "filings": "cik = $cik",
 }
-"""For each view over several datasets, the filter of a company."""
+"""The filter for a company, for each view over several datasets."""
 
 SEARCHED = {"news_full_text": "title 7 24", "transcript_search_qa": "said 7 24"}
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question about companies, with the values it is put with. at: the instants of its pairs."""
+    """A question about companies with its bound values. at: the instants of its pairs."""
 
     name: str
     reads: frozenset[str]
@@ -47,31 +47,31 @@ class Question:
 
     @property
     def size(self) -> int:
-        """Return how many pairs of a company and an instant the question is about."""
+        """Return the number of pairs of a company and an instant."""
         return len(self.companies) * max(1, len(self.at))
 
     def ask(self, session: Session) -> list[Row]:
-        """Return the rows of the answer; an error is one row."""
+        """Return the rows of the answer; an error is returned as one row."""
         try:
             return session.ask(self.sql, self.values).arrow().to_pylist()
         except PitlakeError as error:
             return [{"error": f"{type(error).__name__}: {error}"}]
 
     def __str__(self) -> str:
-        """The question in a line."""
+        """Return the question as one line."""
         return f"{self.name} {self.values}"
 
 
 @cache
 def union_queries() -> dict[str, Query]:
-    """The queries of the catalogue that read two sources of one family; the histories have no vectors."""
+    """Return the catalogue's queries that read two sources of one family, without vector searches."""
     queries = catalogue.all_queries().items()
     return {name: query for name, query in queries if _is_of_several(query.reads) and not query.one_of}
 
 
 @cache
 def union_pages() -> dict[str, pages.PageQuestion]:
-    """The pages that do."""
+    """Return the pages that read two sources of one family."""
     return {name: page for name, page in pages.all_questions().items() if _is_of_several(page.reads)}
 
 
@@ -80,13 +80,13 @@ def _is_of_several(reads: tuple[str, ...]) -> bool:
 
 
 def read() -> list[str]:
-    """Every dataset that one of these questions reads."""
+    """Return every dataset that any of these questions reads."""
     more = (each.reads for each in (*union_queries().values(), *union_pages().values()))
     return sorted({*DATASETS, *(name for reads in more for name in reads)})
 
 
 def names() -> list[str]:
-    """What can be asked."""
+    """Return the names of all questions."""
     return [*sorted(union_queries()), *(f"page {name}" for name in sorted(union_pages())), *map(_view, WHOSE), EVENTS]
 
 
@@ -95,13 +95,13 @@ def _view(name: str) -> str:
 
 
 def is_of_pairs(name: str) -> bool:
-    """Whether a question is about pairs of a company and an instant."""
+    """Return whether a question is about pairs of a company and an instant."""
     query = union_queries().get(name)
     return query is not None and any(parameter.name == "pairs" for parameter in query.parameters)
 
 
 def question(name: str, companies: tuple[int, ...], as_of: datetime, rng: Random) -> Question:
-    """A question by its name. Only one of pairs is about several companies."""
+    """Return a question by name. Only questions about pairs take several companies."""
     by_cik = rng.random() < 0.8
     company = companies[0]
     spelled = _spelled(company, by_cik)
@@ -154,7 +154,7 @@ def _spelled(company: int, by_cik: bool) -> str:
 
 
 def asked(as_of: datetime, companies: tuple[int, ...], count: int, rng: Random) -> Iterator[Question]:
-    """Return this many different questions about each company, and those about pairs, for all companies."""
+    """Yield `count` different questions about each company, and all questions about pairs with all companies."""
     of_one = [name for name in names() if not is_of_pairs(name)]
     for company in companies if count else ():
         for name in rng.sample(of_one, min(count, len(of_one))):

@@ -1,8 +1,8 @@
-"""What the sources of a union write about one thing, as rows: a bar, a fact, a filing, an article, a call, a dividend,
+"""The rows that the sources of a union write about one thing: a bar, a fact, a filing, an article, a call, a dividend,
 a split or a reported quarter of a company.
 
-Every source of a family writes a thing under the key by which the union recognises it; the content and its date are the
-source's own.
+All sources of a family write a thing under the key by which the union recognises it. Content and date differ between
+sources.
 """
 
 import json
@@ -18,16 +18,16 @@ OTHERS = 9  # the company to which a source may correct a record
 SPRING = date(2024, 3, 4)
 CONCEPTS = ("us-gaap:Assets", "us-gaap:Revenues")
 _ENDS = (date(2023, 9, 30), date(2023, 12, 31))
-# Of a fact: concept, end, and which filing states it. The second filing restates what the first said.
+# Each fact: index of its concept, index of its period end, number of its filing. The second filing restates the first.
 _FACTS = ((0, 0, 5), (0, 0, 6), (0, 1, 6), (1, 1, 6))
 
 
 @dataclass(frozen=True)
 class Said:
-    """What a source says of a thing at one time.
+    """The statement of a source about a thing at one time.
 
-    value: of prices, amounts, titles and the like. astray: whether it says that the thing belongs to another company,
-    another day, or has no value. since: the source's own date of this, `written` that of its last change.
+    value: determines prices, amounts, titles and so on. astray: whether the thing is stated for another company or
+    day, or without a value. since: the source's date of the thing. written: the source's date of the last change.
     """
 
     value: int
@@ -41,27 +41,27 @@ Write = Callable[[int, int, Said], Row]
 
 
 def cik(company: int) -> str:
-    """A company's CIK."""
+    """Return a company's CIK."""
     return f"{company:010}"
 
 
 def ticker(company: int) -> str:
-    """Its ticker."""
+    """Return the company's ticker."""
     return f"U{company}"
 
 
 def accession(company: int, number: int) -> str:
-    """One of its filings."""
+    """Return the accession number of a company's filing."""
     return f"{cik(company)}-24-{number:06}"
 
 
 def day_of(number: int) -> date:
-    """The weekday on which a thing of a number happens."""
+    """Return the weekday on which the thing with a number happens."""
     return SPRING + timedelta(days=7 * number)
 
 
 def happened(number: int) -> datetime:
-    """When it happens: after the close."""
+    """Return the instant, after the close, at which the thing happens."""
     return new_york(day_of(number), 16, 0)
 
 
@@ -236,7 +236,7 @@ def _graph_split(company: int, number: int, message: Said) -> Row:
 
 
 def _polygon_split(company: int, number: int, message: Said) -> Row:
-    """Polygon has some splits a day early."""
+    """Return a split as Polygon lists it, in some cases a day early."""
     result = _split(company, number, message) | {"ordinal": number}
     return result | {"execution_date": result["execution_date"] - timedelta(days=company % 2)}
 
@@ -252,7 +252,7 @@ def _quarter(company: int, number: int, message: Said) -> Row:
     }
 
 
-# Each union's sources, the preferred one first, and how many things of a company they tell of.
+# Each union's sources, the preferred one first, and the number of things per company.
 FAMILIES: dict[str, tuple[dict[str, Write], int]] = {
     "bars": ({"prices": _price, "own_bars": _listed_bar, "av_daily_bars": _listed_bar}, 3),
     "facts": ({"xbrl_facts": _graph_fact, "sec_facts": _edgar_fact}, len(_FACTS)),
@@ -265,5 +265,5 @@ FAMILIES: dict[str, tuple[dict[str, Write], int]] = {
     "exchanges": ({"qa_exchanges": _exchange}, 2),
 }
 SOURCES = tuple(dataset for writers, _ in FAMILIES.values() for dataset in writers)
-DERIVED = "earnings_events"  # of reports, sec_filings, av_earnings and call_transcripts
+DERIVED = "earnings_events"  # derived from reports, sec_filings, av_earnings and call_transcripts
 DATASETS = (*SOURCES, DERIVED)
