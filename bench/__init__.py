@@ -1,1 +1,1 @@
-"""Benchmarks: costs as ratios to a baseline measured in the same run. `python -m bench` runs and prints them all."""
+"""Benchmarks: costs as ratios to a baseline measured in the same run. `python -m bench` runs and prints all."""

@@ -1,6 +1,6 @@
-"""A big lake computed from row numbers, for the figures of sessions: facts (one in ten restated), news and daily bars.
-Every row is a function of its position, so two machines measure the same lake. DuckDB computes it month by month, the
-lake's own writers and log store it, and then it is compacted.
+"""A big lake computed from row numbers, to measure sessions: facts (one in ten restated), news and daily bars.
+Every row is a function of its position, so that all machines measure the same lake. DuckDB computes it month by month,
+and the lake's own writers and log store it. Then it is compacted.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -28,7 +28,7 @@ from pitlake.tombstones import superseded_table_name
 
 FIRST_YEAR, YEARS = 2011, 14
 MONTHS = tuple(date(FIRST_YEAR + number // 12, number % 12 + 1, 1) for number in range(12 * YEARS))
-CONCEPTS, RESTATED = 107, 12  # in each filing: new facts, and facts of the previous quarter stated again
+CONCEPTS, RESTATED = 107, 12  # per filing: new facts, and restated facts of the previous quarter
 SORTED_BY = {"prices": "symbol", "news": "ticker", "xbrl_facts": "ticker"}
 """The column by which a user would sort each table."""
 FULL = {"facts": 2_000_000, "news": 500_000, "prices": 8_500_000}
@@ -101,12 +101,12 @@ SELECT 'bzNews_' || id AS id, ticker, [ticker] AS tickers, left(words, 70) AS ti
 FROM text
 """
 _ROWS = {"xbrl_facts": _FACTS, "news": _NEWS, "prices": _PRICES}
-FACTS_PER_COMPANY = (CONCEPTS + RESTATED) / 3  # a month
+FACTS_PER_COMPANY = (CONCEPTS + RESTATED) / 3  # per month
 _PER_ITEM_AND_MONTH = {"xbrl_facts": FACTS_PER_COMPANY, "news": 1.05, "prices": 21.7}
 
 
 def build(root: Path, facts: int, news: int, prices: int) -> Lake:
-    """Return the lake at `root`, created if missing, with about this many rows of each dataset over 168 months."""
+    """Return the lake at `root`, built if missing, with about this many rows of each dataset over 168 months."""
     lake = Lake(root)
     if (root / "made").exists():
         return lake
@@ -124,7 +124,7 @@ def build(root: Path, facts: int, news: int, prices: int) -> Lake:
 
 
 def sorted_files(lake: Lake, folder: Path) -> dict[str, Path]:
-    """Write one file per table, sorted by company, as a user without a lake would."""
+    """Write one file per table, sorted by company, as a user would without a lake."""
     files = {name: folder / f"{name}.parquet" for name in SORTED_BY}
     with closing(duckdb.connect(":memory:", config={"threads": "2"})) as connection:
         for name, file in files.items():
@@ -159,7 +159,7 @@ def _month(root: Path, dataset: Dataset, items: int, month: date) -> NewFile:
 
 
 def rows_of(dataset: Dataset, items: int, month: date) -> pa.Table:
-    """Return a month's rows of this many companies (or articles)."""
+    """Return a month's rows of this many companies (for news: articles)."""
     params = {"count": items, "year": month.year, "month": month.month}
     with calculator(threads=1) as connection:
         table = connection.sql(_ROWS[dataset.name], params=params).to_arrow_table()
@@ -167,6 +167,6 @@ def rows_of(dataset: Dataset, items: int, month: date) -> pa.Table:
 
 
 def write(root: Path, dataset: Dataset, month: str, rows: pa.Table) -> NewFile:
-    """Write rows as one file of a month, in the lake's order."""
+    """Write a month's rows as one file, in the lake's order."""
     order = sorted_by(rows[dataset.entity], as_micros(rows["available_at"]))
     return write_file(Store(root), table_key(dataset.name), month, take_rows(rows, order))

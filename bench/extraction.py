@@ -1,6 +1,6 @@
-"""The cost of reading the graph: rows per second through our connection, and to staged rows, against the bare driver's
-stream; and this process's CPU time from the graph to published rows. It uses the sample world on the embedded server in
-`.pitlake/bench`, which is loaded once and kept. The bare driver runs the same query and drops every record.
+"""The cost of reading the graph: rows per second through our connection, and up to staged rows, relative to the bare
+driver; and the CPU time of this process from the graph to published rows. The graph is the sample world on the embedded
+server in `.pitlake/bench`, loaded once. The bare driver runs the same query and drops every record.
 """
 
 import contextlib
@@ -41,7 +41,7 @@ AIM = "≥ 0.85"
 
 @contextlib.contextmanager
 def sample_server(scale: int = 1) -> Iterator[GraphServer]:
-    """Run the embedded server over the sample world at a scale, loading it the first time."""
+    """Run the embedded server over the sample world at a scale. The first run loads the world."""
     root = HOME / f"x{scale}"
     with graph_server(GraphSettings(root=root)) as server:
         if not (root / "loaded").exists():
@@ -56,7 +56,7 @@ class NoStage:
     """A stage that stores nothing, so that the measurement ends before the lake."""
 
     def add(self, day: date | None, rows: object = None, gaps: Iterable[StagedGap] = (), *, extracted: int) -> None:
-        """Consume the gaps, as a stage does."""
+        """Drop the rows and consume the gaps."""
         for _ in gaps:
             pass
 
@@ -73,19 +73,19 @@ def bare(server: GraphServer, cypher: str) -> int:
 
 
 def ours(graph: Graph, cypher: str) -> int:
-    """Stream the same query through the connection that a run uses, which proves itself read-only."""
+    """Stream the same query through the connection of a run, which proves that it is read-only."""
     with collector_paused():
         return sum(len(records) for records in graph.stream(cypher, WHOLE))
 
 
 def staged(graph: Graph, extractor: Extractor) -> None:
-    """Stream, date, normalise and settle records into Arrow tables ready for the stage."""
+    """Stream records, and date, normalise and settle them into Arrow tables for the stage."""
     extract(extractor, DAYS, graph, NoStage(), RunFacts(observed_at=OBSERVED), lambda: OBSERVED)
 
 
 def published(graph: Graph, name: str) -> Figure:
-    """Publish all days of a dataset into an empty lake, including the checks of its expectations. Return the median CPU
-    seconds after a first run, which imports the checks.
+    """Publish all days of a dataset to an empty lake, including the checks of its expectations. Return the median CPU
+    seconds per 100,000 records, without the first run, which imports the checks.
     """
     taken = []
     for _ in range(1 + ROUNDS):
@@ -102,7 +102,7 @@ def published(graph: Graph, name: str) -> Figure:
 
 
 def run(scale: int = 10) -> list[Figure]:
-    """Return both ratios for the datasets with the most rows, and the CPU time of the most expensive ones."""
+    """Return both ratios for the datasets with the most rows, and the CPU time of publishing those in PUBLISHED."""
     figures: list[Figure] = []
     with sample_server(scale) as server, Graph(server.uri, server.reader_auth, server.database) as graph:
         for name in MEASURED:

@@ -20,8 +20,8 @@ _SIGNS = {"≤": operator.le, "≥": operator.ge}
 def figure(
     name: str, value: float, unit: str, *, baseline: str = "", ratio: float | None = None, aim: str = ""
 ) -> Figure:
-    """A figure: what was measured, its baseline, and the aim for its ratio ("≤ 1.3") or for its value ("≤ 4 s", also if
-    there is no ratio).
+    """Return a figure: a measured value, its baseline, and its aim. An aim applies to the ratio ("≤ 1.3"), or to the
+    value if it has a unit ("≤ 4 s") or there is no ratio.
     """
     return {"name": name, "value": value, "unit": unit, "baseline": baseline, "ratio": ratio, "aim": aim}
 
@@ -39,7 +39,7 @@ Clock = Callable[[], float]
 
 
 def processor(*pids: int) -> Clock:
-    """Return the CPU seconds used by this process and other processes; other load on the machine changes it little."""
+    """Return a clock of the CPU seconds of this process and these processes, which other load hardly affects."""
     tasks = [Path(f"/proc/{pid}/task") for pid in pids]
 
     def computed() -> float:
@@ -52,7 +52,7 @@ def processor(*pids: int) -> Clock:
 def paired(
     ours: Callable[[], Any], theirs: Callable[[], Any], rounds: int, clock: Clock = time.perf_counter
 ) -> tuple[float, float, float]:
-    """Return the median seconds of two pieces of work done in turn, and the median of their ratios, ours ÷ theirs."""
+    """Return the median seconds of two alternating pieces of work, and the median of their ratios, ours ÷ theirs."""
     mine, other = [], []
     for _ in range(rounds):
         mine.append(_seconds(ours, clock))

@@ -1,6 +1,6 @@
-"""The cost of the gate: rows per second on one core over Arrow tables, and against the same rules item by item. It
-measures the CPU time of one thread, the best of several runs, over tables made from a fixed seed. The items are made
-before the clock starts, in favour of the item-wise gate. `python -m bench.gate` prints.
+"""The cost of the gate: rows per second on one core over Arrow tables, absolute and relative to the same rules item by
+item. Rates come from the least CPU time of one thread in several runs, over tables from a fixed seed. The items are
+created before the clock starts, which favours the item-wise gate. `python -m bench.gate` prints the figures.
 """
 
 import gc
@@ -53,7 +53,7 @@ def facts(rows: int, seed: int = 1) -> pa.Table:
 
 
 def with_json(table: pa.Table) -> pa.Table:
-    """Return the same rows with a JSON column of about 130 bytes each, as in sections and statements."""
+    """Return the same rows with a JSON column of about 130 bytes per row, as in sections and statements."""
     texts = [
         f'[{{"label": "Net income", "n": {n}, "note": "daily\\u2019s", "axis": ["a_b", "c"]}}]'
         for n in range(len(table))
@@ -62,7 +62,7 @@ def with_json(table: pa.Table) -> pa.Table:
 
 
 def best_seconds(work: Callable[[], Any], runs: int) -> float:
-    """Return the least CPU time of several runs, without pauses of the garbage collector."""
+    """Return the least CPU seconds of several runs, without pauses by the garbage collector."""
     taken = []
     gc.disable()
     try:
@@ -91,7 +91,7 @@ def columnar_rate(table: pa.Table, runs: int = RUNS, json_columns: tuple[str, ..
 
 
 def item_rate(table: pa.Table, runs: int = RUNS) -> float:
-    """Return the rows per second of `rules.check_item` over the same rows as items."""
+    """Return the rows per second of `rules.check_item` over the same rows, as items."""
     items = [row_item(batch, row) for batch in table.to_batches() for row in range(batch.num_rows)]
 
     def work() -> None:

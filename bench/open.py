@@ -1,6 +1,6 @@
 """The cost of opening sessions: on a lake of 11 million rows (2 of facts, 8.5 of bars, 0.5 of articles), and on lakes
-of more and more bars, where questions, a publish and sessions at once are measured too. Costs are CPU time of this
-process and all session processes, which other load changes little; first and concurrent sessions take wall time.
+of ever more bars, with the costs of queries, a publish and concurrent sessions. Costs are CPU time of this process and
+all session processes, which other load hardly affects. First and concurrent sessions are measured in wall time.
 """
 
 import random
@@ -62,8 +62,8 @@ def run(
 
 
 def _opens(lake: Lake, opens: int) -> list[Figure]:
-    """Measure opening sessions as of instants in new months, as of other instants in these months, and as of the same
-    instants again.
+    """Measure opening sessions as of instants in new months, as of other instants in the same months, and as of the
+    first instants again.
     """
     rng, figures = random.Random(1), []
     first, last = datetime(2012, 1, 1, tzinfo=timezone.utc), datetime(2024, 12, 1, tzinfo=timezone.utc)
@@ -112,7 +112,7 @@ def _opens(lake: Lake, opens: int) -> list[Figure]:
 
 
 def _grown(folder: Path, count: int, sessions: tuple[int, ...]) -> Iterator[Figure]:
-    """Measure bars with one file per month: bytes, opening at a new T, a point query, a scan, and a publish; and
+    """Measure a lake of bars with one file per month: bytes, opening at a new T, a point query, a scan, a publish, and
     concurrent sessions.
     """
     lake, name, cut_cache = biglake.build(folder / "lake", 0, 0, count), f"{count:,} bars", CutCache(folder / "cuts")
@@ -128,7 +128,7 @@ def _grown(folder: Path, count: int, sessions: tuple[int, ...]) -> Iterator[Figu
 
 
 def _at_once(lake: Lake, cut_cache: CutCache, many: int, name: str) -> Iterator[Figure]:
-    """Measure this many sessions that are open together and queried at the same time."""
+    """Measure this many sessions that are open at the same time and queried concurrently."""
     with ExitStack() as exits, ThreadPoolExecutor(many) as pool:
         started = time.perf_counter()
         sessions = list(pool.map(lambda _: exits.enter_context(_bars(lake, cut_cache)), range(many)))
@@ -143,8 +143,8 @@ def _at_once(lake: Lake, cut_cache: CutCache, many: int, name: str) -> Iterator[
 
 
 def _thousand_more(lake: Lake) -> float:
-    """Return the CPU milliseconds to publish a thousand bars of one day after the last, the median over days.
-    Publishing compares them with the lake to find new and superseded rows.
+    """Return the median CPU milliseconds to publish a thousand bars of one day after the lake's last day. Publishing
+    compares them with the lake to find new and superseded rows.
     """
     prices = get("prices")
     month = biglake.rows_of(prices, STAGED, date(2025, 1, 1)).select(staged_schema(prices).names)
@@ -160,13 +160,13 @@ def _thousand_more(lake: Lake) -> float:
 
 
 def _bars(lake: Lake, cut_cache: CutCache, back: timedelta = timedelta(0)) -> Session:
-    """Open a session with only bars, as of T or the given time before it."""
+    """Open a session with only bars, as of T minus `back`."""
     return open_session(Viewpoint(as_of=T - back, lake=lake), datasets=["prices"], cut_cache=cut_cache, limits=LIMITS)
 
 
 def _opening(lake: Lake, cut_cache: CutCache) -> float:
-    """Return the CPU milliseconds to open, each time 37 days earlier.
-    Footers have been read before.
+    """Return the CPU milliseconds to open a session at a time 37 days before the last one.
+    The files' footers have been read before.
     """
     _bars(lake, cut_cache).close()
     sessions: list[Session] = []
@@ -183,7 +183,7 @@ def _cpu() -> float:
 
 
 def _cost(work: Callable[[], object], times: int) -> float:
-    """Return the CPU milliseconds of one piece of work."""
+    """Return the CPU milliseconds of one run of the work, averaged over `times` runs."""
     started = _cpu()
     for _ in range(times):
         work()

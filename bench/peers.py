@@ -1,7 +1,7 @@
-"""Questions and as-of panels on a computed lake, side by side with what a user would have without one: DuckDB in this
-process with hand-written filters, over files sorted by company and over native tables, and polars on frames in memory.
-All sides use one thread, as sessions do. Costs are CPU time, which other load changes little. Full size is 11 million
-rows: 2 of facts, 8.5 of bars, 0.5 of articles. The lake is in `.pitlake/bench` and is removed at the end.
+"""Queries and as-of panels on a computed lake, compared with what a user would have without it: DuckDB in this process
+with hand-written filters, on files sorted by company and on native tables, and polars on frames in memory. All use one
+thread, as sessions do. Costs are CPU time, which other load hardly affects. At full size there are 11 million rows:
+2 of facts, 8.5 of bars, 0.5 of articles. The lake is in `.pitlake/bench` and is removed at the end.
 """
 
 import math
@@ -42,7 +42,7 @@ BY_HAND = {
     "facts": f"(FROM xbrl_facts WHERE {SEEN} QUALIFY row_number() OVER "
     f"(PARTITION BY {KEY}, ticker ORDER BY available_at DESC, accession_no DESC) = 1)",
 }
-# The questions, for a session (`{prices}` is a view) and by hand (`{prices}` contains the filter).
+# The queries, for a session (`{prices}` is a view) and by hand (`{prices}` contains the filter).
 QUESTIONS = {
     "newest bar of one ticker": (
         "SELECT date, close FROM {prices} WHERE symbol = 'T00101' ORDER BY date DESC LIMIT 1",
@@ -92,7 +92,7 @@ QUESTIONS = {
     "newest revision of all facts": ("SELECT count(*), sum(value_number), max(period_end) FROM {facts}", "≤ 0.12"),
 }
 SHORT = {"prices": "prices", "news": "news", "facts": "xbrl_facts"}
-# A filing states a concept for several periods; the question asks for the greatest value, so that only one answer is
+# A filing states a concept for several periods. The query selects the greatest value, so that only one answer is
 # right. Values are whole numbers, so their sum is the same in any order.
 PANEL = (
     "WITH stated AS (SELECT ticker, concept, available_at, max(value_number) AS value_number FROM facts GROUP BY ALL) "
@@ -103,7 +103,7 @@ PANEL = (
 
 
 def run(size: dict[str, int] = biglake.SMALL, events: int = 10_000) -> list[Figure]:
-    """Return the figures of every question and of the panel."""
+    """Return the figures of every query and of the panel."""
     warm()
     home = HOME / f"peers-{size['facts']}"
     lake = biglake.build(home, **size)
@@ -120,8 +120,8 @@ def run(size: dict[str, int] = biglake.SMALL, events: int = 10_000) -> list[Figu
 
 
 def questions(session: Session, sorted_tables: Connection, native: Connection) -> list[Figure]:
-    """Return the CPU time of each question to a session, and its ratios to DuckDB on sorted files and on native tables,
-    which are in the same order.
+    """Return the CPU time of each query in a session, and its ratios to DuckDB on sorted files and on native tables
+    with the same order.
     """
     figures, clock = [], processor(session._backend.pid)
     for what, (sql, aim) in QUESTIONS.items():
@@ -136,8 +136,8 @@ def questions(session: Session, sorted_tables: Connection, native: Connection) -
 
 
 def panel(session: Session, paths: list[str], events: pa.Table) -> list[Figure]:
-    """Return the session's time ÷ the others', for the value of every concept known at each event. paths: the files of
-    the facts.
+    """Return the session's time ÷ the others', to find the value of every concept known at each event. paths: the files
+    with the facts.
     """
     clock, figures = processor(session._backend.pid), []
     ours = partial(_asked, session, PANEL.replace("facts", "lake.xbrl_facts"))
@@ -156,7 +156,7 @@ def panel(session: Session, paths: list[str], events: pa.Table) -> list[Figure]:
 
 @contextmanager
 def by_hand(lake: Lake, events: pa.Table) -> Iterator[tuple[Connection, Connection]]:
-    """Yield two DuckDBs without a lake: one on Parquet files sorted by company, one on native tables in that order."""
+    """Yield two DuckDBs without a lake: on Parquet files sorted by company, and on native tables in that order."""
     with tempfile.TemporaryDirectory(dir=HOME) as folder, ExitStack() as stack:
         files = biglake.sorted_files(lake, Path(folder))
         tables = [
@@ -213,7 +213,7 @@ def _events(count: int, facts: int) -> pa.Table:
 
 
 def _agree(ours: pa.Table, theirs: pa.Table) -> None:
-    """Check that both sides gave the same rows; sums may be added in another order. Raises AssertionError."""
+    """Check that both sides returned the same rows, up to the order of sums. Raises AssertionError."""
     mine, other = (sorted(map(tuple, (row.values() for row in each.to_pylist()))) for each in (ours, theirs))
     assert len(mine) == len(other)
     for ours_row, their_row in zip(mine, other, strict=True):

@@ -1,9 +1,9 @@
-"""The cost of publishing: MB per CPU second from rows in memory to a visible version, against pyarrow writing the same
-file.
+"""The cost of publishing: MB per CPU second from rows in memory to a visible version, relative to pyarrow writing the
+same file.
 
-Two shapes: facts (short strings and numbers) and news (long texts). Everything is counted: staging, hashing, the audit,
-sorting, writing, syncing, the commit and its verification. pyarrow gets the rows in the file's order and the lake's
-layout; a second line includes sorting. Both files are read back and must equal the staged rows.
+Two shapes are measured: facts (short strings and numbers) and news (long texts). The cost includes staging, hashing,
+the audit, sorting, writing, syncing, the commit and its verification. pyarrow gets the rows in the order and layout of
+the lake's file; a second figure includes sorting. Both files are read back and must equal the staged rows.
 """
 
 import shutil
@@ -31,7 +31,7 @@ AIMS = {"xbrl_facts": "≥ 0.5", "news": "≥ 0.6"}
 
 
 def staged(dataset: Dataset, rows: int, text: int = 0, seed: int = 1) -> pa.Table:
-    """Return `rows` rows of a dataset on one day. `text`: characters of every long text column."""
+    """Return `rows` rows of a dataset on one day. text: the length of each long text column, in characters."""
     rng = np.random.default_rng(seed)
     words = np.array([f"word{number}" for number in range(5_000)])
     start = np.datetime64(start_of_new_york_day(DAY).replace(tzinfo=None), "us")
@@ -60,7 +60,7 @@ def staged(dataset: Dataset, rows: int, text: int = 0, seed: int = 1) -> pa.Tabl
 
 
 def run(facts: int = 500_000, news: int = 40_000) -> list[Figure]:
-    """Measure a first publish, and a re-run that finds nothing new, of both shapes."""
+    """Measure a first publish of both shapes, and a second run that finds nothing new."""
     figures = []
     for name, rows, text in (("xbrl_facts", facts, 0), ("news", news, 3_000)):
         with tempfile.TemporaryDirectory(prefix="pitlake-bench-") as scratch:
@@ -72,7 +72,7 @@ def _measure(dataset: Dataset, rows: pa.Table, scratch: Path) -> list[Figure]:
     lake = _publish(dataset, rows, scratch / "warm")
     due = _published(lake, dataset)
     assert due.select(rows.column_names).cast(rows.schema).sort_by("evidence").equals(rows.sort_by("evidence"))
-    came = due.sort_by("evidence")  # in the order of arrival, with the lake's own columns
+    came = due.sort_by("evidence")  # in the order of arrival, with the lake's additional columns
     in_order = [(dataset.entity, "ascending"), ("available_at", "ascending")]
     alone, lake_roots = scratch / "alone.parquet", iter([scratch / f"lake-{number}" for number in range(2 * ROUNDS)])
 

@@ -1,9 +1,9 @@
-"""The cost of searching words in articles and nearest vectors, with one session and one thread, on a computed lake.
-Word frequencies are those of a language: the n-th most frequent of 20,000 words occurs 1/n as often as the first.
-Vectors of one company's texts are similar (a cosine of 0.8), others are not. For words, the baseline is a session
-without the index, which reads every text. For vectors, it is plain SQL that scores the same vectors. Costs are CPU
-time. Results are checked first: words against that session, rare ones also with a regular expression, and the nearest
-vector by sorting all scores.
+"""The cost of searching words in articles, and nearest vectors, in one session and one thread on a computed lake.
+Word frequencies follow a natural language: the n-th most frequent of 20,000 words occurs 1/n as often as the first.
+Vectors of one company's texts are similar (a cosine of 0.8), others are not. The baseline for words is a session
+without the index, which reads every text. The baseline for vectors is plain SQL that scores the same vectors. Costs are
+CPU time. Results are checked first: words against the baseline, rare words also with a regular expression, and the
+nearest vector by sorting all scores.
 """
 
 import tempfile
@@ -22,7 +22,7 @@ from pitlake.lake.tables.query import calculator
 from pitlake.session import Session, Viewpoint, open_session
 from pitlake.session.visible.cut_cache import CutCache
 
-FULL = {"articles": 1_220_000, "vectors": 1_220_000}  # a million of them are public at T
+FULL = {"articles": 1_220_000, "vectors": 1_220_000}  # one million of them are public at T
 MILLION = 990_000
 ROUNDS = 3
 WIDTH = 256
@@ -45,7 +45,7 @@ _SCORED = (
 
 
 def run(articles: int = 100_000, vectors: int = 50_000) -> list[Figure]:
-    """Return the CPU milliseconds of each search, and its ratio."""
+    """Return the CPU milliseconds of each search, and the ratio to its baseline."""
     with tempfile.TemporaryDirectory() as folder:
         lake, cuts = _build(Path(folder) / "lake", articles, vectors), CutCache(Path(folder) / "cuts")
         arguments = {
@@ -91,7 +91,7 @@ def _words(session: Session, reading: Session) -> list[Figure]:
 
 
 def _aim(texts: int, aim: str) -> str:
-    """Return the aim for a million texts."""
+    """Return the aim, which holds for a million texts; empty for fewer."""
     return aim if texts >= MILLION else ""
 
 

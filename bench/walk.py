@@ -1,7 +1,6 @@
-"""The cost of a walk through time: 250 trading days with three questions about three datasets on each. One run compares
-three ways on the lake of `bench.open`: a session for each day, one session that moves, and DuckDB by hand over one
-Parquet file per table, sorted by company. Each way runs first without caches, then again. Costs are CPU time of all
-processes.
+"""The cost of a walk through time: 250 trading days with three queries on three datasets each. Three ways are compared
+on the lake of `bench.open`: a session for each day, one session that moves, and DuckDB by hand on one Parquet file per
+table, sorted by company. Each way runs first without caches, and then again. Costs are CPU time of all processes.
 """
 
 import shutil
@@ -47,7 +46,7 @@ Answers = Iterator[tuple[list[pa.Table], float]]
 
 
 def run(size: dict[str, int] = biglake.SMALL, days: int = 40, root: Path | None = None) -> list[Figure]:
-    """Return every figure. root: a lake to use and keep; by default one is created and removed."""
+    """Return every figure. root: a lake to use and keep; by default one is created and removed at the end."""
     launcher.warm(THREE)
     home = root or HOME / f"walk-{size['facts']}"
     lake = biglake.build(home, **size)
@@ -62,7 +61,7 @@ def run(size: dict[str, int] = biglake.SMALL, days: int = 40, root: Path | None 
 
 
 def trading_closes(days: int) -> Iterator[datetime]:
-    """Return instants half an hour after the close of the exchange, one for each session."""
+    """Yield the instants half an hour after each close of the exchange."""
     day, left = FIRST, days
     while left:
         if (session := exchange_session(day)) is not None:
@@ -72,7 +71,7 @@ def trading_closes(days: int) -> Iterator[datetime]:
 
 
 def anew(lake: Lake, cut_cache: CutCache, moments: list[datetime]) -> Answers:
-    """Return the answers of each day from a separate session."""
+    """Yield the answers of each day from a separate session."""
     snapshot = lake.snapshot()
     for moment in moments:
         at = Viewpoint(as_of=moment, lake=lake)
@@ -81,19 +80,19 @@ def anew(lake: Lake, cut_cache: CutCache, moments: list[datetime]) -> Answers:
 
 
 def moving(lake: Lake, cut_cache: CutCache, moments: list[datetime]) -> Answers:
-    """Return the answers of each day from one session that moves."""
+    """Yield the answers of each day from one session that moves."""
     at = Viewpoint(as_of=moments[0], lake=lake)
     with open_session(at, snapshot=lake.snapshot(), datasets=THREE, cut_cache=cut_cache) as session:
         computed = 0.0
         for moment in moments:
             session.advance(moment)
             answers, now = _asked(session, moment), session.cpu_seconds()
-            yield answers, now - computed if now >= computed else now  # smaller if another process continues
+            yield answers, now - computed if now >= computed else now  # smaller if another process has taken over
             computed = now
 
 
 def by_hand(files: dict[str, Path], moments: list[datetime]) -> Answers:
-    """Return the answers of each day from DuckDB over sorted files."""
+    """Yield the answers of each day from DuckDB on sorted files."""
     with closing(duckdb.connect(":memory:", config={"threads": "1"})) as connection:
         connection.execute("SET TimeZone='UTC'; SET parquet_metadata_cache=true")
         for moment in moments:
@@ -123,7 +122,7 @@ def _figures(lake: Lake, moments: list[datetime], files: dict[str, Path], scratc
 
 
 def _timed(way: Callable[[], Answers]) -> tuple[list[str], float, float]:
-    """Return a total over the answers of all days, and the CPU and wall seconds they took."""
+    """Return the hashes of each day's answers, and the CPU and wall seconds that all answers took."""
     zygote = processor(launcher._zygote.process.pid)  # includes this process
     started, computed, answers, of_sessions = time.perf_counter(), zygote(), [], 0.0
     for tables, seconds in way():
@@ -140,7 +139,7 @@ def _asked(session: Session, moment: datetime) -> list[pa.Table]:
 
 
 def _texts(files: dict[str, Path], moment: datetime) -> list[str]:
-    """Return the questions by hand: an explicit filter, and a window function for the newest revisions of facts."""
+    """Return the queries by hand, with an explicit filter, and a window function for the newest revisions of facts."""
     seen = f"WHERE available_at <= TIMESTAMPTZ '{iso(moment)}'"
     sources = {
         "prices": f"(FROM '{files['prices']}' {seen})",

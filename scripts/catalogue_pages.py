@@ -1,6 +1,6 @@
 """The catalogue as pages: docs/queries.md for people, and the reference of the skill `lake-schema` for agents.
 
-Contracts and headers define datasets and queries; these pages format them.
+Contracts and headers define the datasets and queries; this module only formats them.
 """
 
 from collections.abc import Iterable
@@ -46,7 +46,7 @@ def queries_page() -> str:
 
 
 def reference() -> str:
-    """Return .claude/skills/lake-schema/reference.md, which agents open when they need it: columns and queries."""
+    """Return .claude/skills/lake-schema/reference.md, the list of columns and queries that agents open when needed."""
     parts = ["# Datasets and named queries", "## Datasets"]
     for dataset in all_datasets().values():
         columns = ", ".join(f"{column.name} {column.type}" for column in dataset.columns)

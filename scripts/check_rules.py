@@ -1,7 +1,7 @@
-"""Check the rules of this code base that no linter knows: sizes, `every` in place of `all`, wording, and the budget of
-lines of each folder in `lines.toml`.
+"""Check the rules of this code base that linters do not know: sizes, `every` instead of `all`, wording, and the line
+budget of each folder in `lines.toml`.
 
-`make check` runs it. It prints a line for each fault and exits with 1 if there are any.
+`make check` runs it. It prints a line for each fault, and exits with 1 if there are any.
 """
 
 import ast
@@ -25,12 +25,12 @@ UNNATURAL = re.compile(
     r"|(?<![Tt]here )\b(?:is|are|was|were) no (?!longer\b|data\b|more\b|less\b|second\b|\w+er\b)\w"
 )
 UNMERGED = ("<<<<<<< ", ">>>>>>> ")
-# What a gap's reason says is data: a lake that holds it would take another wording for another gap.
+# The reason of a gap is data: other wording would be another gap in lakes that already contain it.
 STORED_WORDS = re.compile(r"reason=|retry\(|Unparsable\(|no update is no update")
 
 
 def size_faults(text: str) -> Iterator[str]:
-    """Return what is too long in a module."""
+    """Yield the file and the functions that are too long."""
     if text.count("\n") > FILE_LINES:
         yield f"1: the file has more than {FILE_LINES} lines"
     for node in ast.walk(ast.parse(text)):
@@ -41,20 +41,20 @@ def size_faults(text: str) -> Iterator[str]:
 
 
 def all_faults(text: str) -> Iterator[str]:
-    """Return where a test asserts `all` of something that may be empty, which proves nothing then."""
+    """Yield places where a test asserts `all` of something that may be empty, which proves nothing."""
     if "all(" not in text:
         return
     nodes = list(ast.walk(ast.parse(text)))
     asserted = {inner for node in nodes if isinstance(node, ast.Assert) for inner in ast.walk(node.test)}
-    asserted -= {node.operand for node in nodes if isinstance(node, ast.UnaryOp)}  # not all of nothing is false
+    asserted -= {node.operand for node in nodes if isinstance(node, ast.UnaryOp)}  # `not all` of an empty list is false
     for node in asserted:
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "all":
             yield f"{node.lineno}: use tests.every.every, or compare a list of faults with []"
 
 
 def wording_faults(text: str) -> Iterator[str]:
-    """Return lines with wording that stops a native reader, such as `is not a date` said with `no`, or marks that an
-    unfinished merge left.
+    """Yield lines with unidiomatic wording, such as `no` before a noun where `not a` is meant, and lines with the
+    conflict markers of a merge.
     """
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith(UNMERGED) or (UNNATURAL.search(line) and not STORED_WORDS.search(line)):
@@ -62,7 +62,7 @@ def wording_faults(text: str) -> Iterator[str]:
 
 
 def budget_faults(root: Path, budget: dict[str, int]) -> Iterator[str]:
-    """Return where a folder's Python has more lines than its budget, or so few that the budget limits nothing."""
+    """Yield folders whose Python has more lines than the budget, or so few that the budget limits nothing."""
     for folder, limit in budget.items():
         lines = sum(path.read_text(encoding="utf-8").count("\n") for path in (root / folder).rglob("*.py"))
         compared = f"{folder} has {lines:,} lines, its budget is {limit:,}"

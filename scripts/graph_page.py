@@ -10,7 +10,7 @@ from assets.extraction import Extractor
 from assets.graph import _traded, all_extractors, event_returns
 from assets.patterns import bound, edges
 
-# Queries that no extractor lists: they convert bars and returns back to traded prices.
+# Queries that are in no extractor's list. They convert bars and returns back to traded prices.
 LOOKUPS = {
     "prices": (_traded.SPLITS, _traded.ENTITIES, _traded.SERIES),
     "event_returns": (_traded.SPLITS, _traded.ENTITIES),
@@ -26,7 +26,7 @@ TYPES = {
     "strings": "list of texts",
     "vector": "list of numbers",
 }
-# Properties that don't become a column, or become one of another type. Others are text.
+# Properties that become no column, or a column of another type. All other properties are text.
 TYPES_OF = {
     ("Context", "dimension_u_ids"): "list of texts",
     ("Date", "market_close_current_day"): "timestamp",
@@ -112,8 +112,8 @@ unreadable. Ids are unique within their label.
 class Schema:
     """The parts of a graph that queries read, with the datasets that read them.
 
-    properties: by label or relation and property. relations: by (from, relation, to). types: of properties. stand_ins:
-    the properties that replace a missing one.
+    properties: by label or relation, and name. relations: by (from, relation, to). types: by property. stand_ins: by
+    property, the missing property that it replaces.
     """
 
     properties: dict[tuple[str, str], set[str]] = field(default_factory=lambda: defaultdict(set))
@@ -123,12 +123,12 @@ class Schema:
 
     @property
     def labels(self) -> list[str]:
-        """The labels, in alphabetical order."""
+        """Return the labels in alphabetical order."""
         ends = {label for start, _, end in self.relations for label in (start, end)}
         return sorted(ends | {owner for owner, _ in self.properties} - {kind for _, kind, _ in self.relations})
 
     def add(self, extractor: Extractor, query: str) -> None:
-        """Add the parts that one query of a dataset reads."""
+        """Add the parts that a query of a dataset reads."""
         name = extractor.dataset.name
         columns = {column.name: TYPES[column.type] for column in extractor.dataset.columns}
         for start, relation, end in edges(query):
@@ -160,7 +160,7 @@ def schema() -> Schema:
 
 
 def _owner(query: str, match: re.Match[str]) -> list[str]:
-    """Return the labels or relations of a variable at its use: those of its last binding before."""
+    """Return the labels or relations to which a variable was last bound before its use."""
     return bound(query, match[1], match.start()).split("|")
 
 
@@ -172,7 +172,7 @@ def page() -> str:
 
 
 def _sections(read: Schema, owners: Iterable[str]) -> Iterator[str]:
-    """Return a section for each label or relation, and one section for those with the same content."""
+    """Return a section for each label or relation. Those with the same content share a section."""
     headings: dict[str, list[str]] = defaultdict(list)
     for owner in owners:
         headings["\n\n".join(filter(None, (NOTES.get(owner), _properties(read, owner))))].append(owner)

@@ -1,7 +1,7 @@
-"""Builds the wheel and the source archive and checks them as their users will meet them.
+"""Build the wheel and the source archive, and check them as users will receive them.
 
 `python scripts/release.py DIST` makes both in an empty folder, installs the wheel into an empty environment, runs the
-demo there, and writes the checksums, a bill of materials (CycloneDX) and the provenance (SLSA, unsigned) beside them.
+demo there, and writes the checksums, a bill of materials (CycloneDX) and the provenance (SLSA, unsigned) to DIST.
 It publishes nothing.
 """
 
@@ -20,7 +20,7 @@ REPOSITORY = "https://github.com/pitlake/pitlake"
 
 
 def main(arguments: list[str]) -> int:
-    """Build, check and describe. Return the exit code."""
+    """Build, check and describe the distributions. Return the exit code."""
     dist = Path(arguments[0]).absolute()
     if dist.exists() and any(dist.iterdir()):
         print(f"release: {dist} is not empty; remove it first", file=sys.stderr)
@@ -47,14 +47,14 @@ def main(arguments: list[str]) -> int:
 
 
 def installed(wheel: Path, environment: Path) -> Path:
-    """Install a wheel and what it needs from the package index; return the folder of its packages."""
+    """Install a wheel and its dependencies from the package index, and return their site-packages folder."""
     run(sys.executable, "-m", "uv", "venv", "--quiet", environment)
     run(sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", environment / "bin/python", wheel)
     return next(environment.glob("lib/python*/site-packages"))
 
 
 def bill(distributions: Iterable[metadata.Distribution]) -> dict[str, object]:
-    """Return the bill of materials of installed packages, in CycloneDX's form."""
+    """Return a bill of materials of installed packages, in the format of CycloneDX."""
     packages = sorted((part.name, part.version, part.metadata.json.get("license_expression")) for part in distributions)
     components = [
         {"type": "library", "name": name, "version": version, "purl": f"pkg:pypi/{name.lower()}@{version}"}
@@ -65,7 +65,7 @@ def bill(distributions: Iterable[metadata.Distribution]) -> dict[str, object]:
 
 
 def provenance(files: Iterable[Path]) -> dict[str, object]:
-    """Return the statement of what the files were built from: in-toto's form, SLSA's predicate."""
+    """Return the provenance of the files: an in-toto statement with a predicate of SLSA."""
     commit, lock = git("rev-parse", "HEAD"), digest(ROOT / "requirements.lock")
     return {
         "_type": "https://in-toto.io/Statement/v1",

@@ -1,4 +1,4 @@
-"""Runs the notebooks on the lake of PITLAKE_LAKE and stores their output, with a hash of the cells that ran."""
+"""Run the notebooks on the lake at PITLAKE_LAKE, and store their output with a hash of their cells."""
 
 import hashlib
 import sys

@@ -1,4 +1,4 @@
-"""Hooks of mkdocs for the site of docs/: links out of it lead to the checkout, and nothing is loaded from elsewhere."""
+"""mkdocs hooks for the site of docs/: links out of it lead to the checkout, and nothing is loaded from the network."""
 
 import re
 import shutil
@@ -11,7 +11,7 @@ _HERE = Path(__file__).resolve().parents[1] / ".pitlake/site-tools/node_modules/
 
 
 def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: object) -> str:
-    """Return a page's text in which links out of docs/ are addresses of the checkout's files."""
+    """Return a page's Markdown, with links out of docs/ replaced by addresses of the checkout's files."""
     docs, folder = Path(config.docs_dir), Path(page.file.abs_src_path).parent
 
     def led(match: re.Match[str]) -> str:
@@ -22,7 +22,7 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: object) -> s
 
 
 def on_post_build(*, config: Any, **_: object) -> None:
-    """Copy the script that makes search work in pages opened from files; the theme would load it from the network."""
+    """Copy the script that search needs in pages opened from files, which the theme would load from the network."""
     site = Path(config.site_dir)
     shutil.copy(_HERE, site / "assets/iframe-worker.js")
     for page in site.rglob("*.html"):

@@ -1,6 +1,6 @@
-"""The data agents' skills that follow from the contracts and the query catalogue: the queries of each domain.
+"""The data agents' skills generated from the contracts and the query catalogue: the queries of each domain.
 
-catalogue_pages.py makes the reference of the whole lake, in `lake-schema`.
+catalogue_pages.py generates the reference of the whole lake, in `lake-schema`.
 """
 
 import json
@@ -38,7 +38,7 @@ _SEEDS = {"vector_qa": "QACB_2023-01-26T17.00_qa__0"}
 
 @dataclass(frozen=True, kw_only=True)
 class Domain:
-    """The subject of a `<name>-queries` skill. fetch: the arguments of pit_fetch.py, if a source is fetched."""
+    """The subject of a `<name>-queries` skill. fetch: the arguments of pit_fetch.py, if a source can be fetched."""
 
     name: str
     about: str
@@ -222,7 +222,7 @@ def _query(query: Query) -> str:
 
 
 def example(query: Query) -> dict[str, object]:
-    """Return example values for a query's required parameters, which the sample world can answer."""
+    """Return example values for a query's required parameters, for which the sample world has answers."""
     needed = {parameter.name for parameter in query.parameters if parameter.required} | set(query.one_of[-1:])
     values = _EXAMPLES | ({"seed_id": _SEEDS[query.name]} if query.name in _SEEDS else {})
     taken = [parameter for parameter in query.parameters if parameter.name in needed]

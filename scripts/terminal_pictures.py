@@ -1,7 +1,7 @@
-"""Record what the commands of a page print in a terminal: docs/pictures/{mount,proxy,check,study}.svg.
+"""Record the output of a page's commands in a terminal: docs/pictures/{mount,proxy,check,study}.svg.
 
-`python scripts/terminal_pictures.py LAKE FOLDER` types each page into a new folder, which has a copy of the lake, and
-draws the commands from one on to the end of its block, with their output.
+`python scripts/terminal_pictures.py LAKE FOLDER` runs each page in a new folder with a copy of the lake. It draws the
+commands of one block, from a given command to the block's end, with their output.
 """
 
 import io
@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.text import Text
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-# For each page the beginning of the first command in its picture.
+# By page, the beginning of the first command in its picture.
 RECORDED = {
     "mount": "cat > estimates.csv",
     "proxy": "python ask.py --as-of",
@@ -30,7 +30,7 @@ WIDTH = 120
 
 
 def record(page: str, folder: Path) -> Text:
-    """Type a page in a folder until the recorded commands were run, and return these with their output."""
+    """Run a page in a folder up to the recorded commands, and return these with their output."""
     for language, text in BLOCK.findall((DOCS / f"{page}.md").read_text()):
         silent, begin, rest = text.partition(RECORDED[page]) if language == "sh" else (text, "", "")
         run([sys.executable, "-"] if language == "python" else ["sh"], silent, folder)
@@ -40,7 +40,7 @@ def record(page: str, folder: Path) -> Text:
 
 
 def transcript(commands: str, folder: Path) -> Text:
-    """Run commands and return them with their output, what was typed in bold behind a prompt."""
+    """Run commands and return them with their output. Commands are bold and follow a prompt."""
     typed = iter(prompted(commands))
     prompt, following = next(typed)
     lines = []
@@ -65,7 +65,7 @@ def prompted(commands: str) -> Iterator[tuple[str, str | None]]:
 
 
 def run(command: list[str], text: str, folder: Path) -> str:
-    """Return what a shell or Python prints, errors included. Findings of a check end with exit code 1."""
+    """Return the output of a shell or Python, including errors. A check with findings exits with code 1."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     env = os.environ | {"PATH": path, "HOME": str(folder)}
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Writes the names of the MCP server's tools into the list that the guard, the gate and the agents' linter read."""
+"""Write the names of the MCP server's tools into the list that the guard, the gate and the agents' linter read."""
 
 from pathlib import Path
 

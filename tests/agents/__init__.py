@@ -1,1 +1,1 @@
-"""The data agents, run without a model: a lake with a marked future, a stand-in client, mutated hook messages."""
+"""Tests of the data agents without a model: a lake with a marked future, a stand-in client, mutated hook messages."""

@@ -1,4 +1,4 @@
-"""Fixtures of the agents' tests: one lake for all test processes, and both servers."""
+"""Fixtures of the agents' tests: one lake for all test processes, and both of its servers."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.shared import build_once, shared_folder
 
 @pytest.fixture(scope="session")
 def marked_lake(tmp_path_factory):
-    """The root of the lake with the marked future; the first test process that needs it builds it."""
+    """The root of the lake with the marked future, built by the first test process that needs it."""
     return build_once(shared_folder(tmp_path_factory) / "agents", lambda root: world.build(root / "lake")) / "lake"
 
 

@@ -1,7 +1,7 @@
 """How long the guard takes for generated calls of up to 1 MB; `make hook` is the campaign.
 
-Claude Code runs a call whose guard exceeds its time-out. Each call is therefore judged by a separate process, as Claude
-Code starts it, which must deny it or let it pass within SECONDS, from start to exit.
+If the guard exceeds its time-out, Claude Code runs the call anyway. Each call is therefore judged in a new process,
+started as Claude Code starts it. It must deny the call or let it pass within SECONDS of its start.
 """
 
 import json
@@ -22,7 +22,7 @@ CALLS, SECONDS = 250, 1.0
 MOST = 1_000_000
 FETCH = "python3 .claude/skills/earnings-orchestrator/scripts/pit_fetch.py"
 MERGE = "python3 .claude/skills/earnings-bundle/scripts/merge_envelopes.py"
-# What is repeated to the length that is asked for, each the worst of a way to read a command, a path or a query.
+# Strings to repeat up to a given length, each a worst case for reading a command, a path or a query.
 PIECES = (
     "a/", "./", "../", "docs/../", "x", " x", " docs", " docs/page.md", "'", '"', "\\'", '\\"', "'a'", "''", "`", "$(",
     "|", ";ls", ";cat docs/page.md", " && grep x docs", " -n", " --pit", f" --pit={PIT}", f" --pit {PIT}", "/*", "/* ",
@@ -35,7 +35,7 @@ NEO4J = "mcp__neo4j-cypher__read_neo4j_cypher"
 
 
 def message(rng: random.Random) -> tuple[str, bytes]:
-    """Return a long and odd call of one of the guard's tools, and its kind."""
+    """Return a long, unusual call to one of the guard's tools, and its kind."""
     size = int(MOST ** rng.uniform(0.5, 1.0))
     text = "".join(rng.choices(PIECES, k=rng.choice((1, 1, 2, 3))))
     text = (text * (size // len(text.encode("utf-8", "surrogatepass")) + 1))[:size]
@@ -66,7 +66,7 @@ def _calls(rng: random.Random, text: str) -> Iterator[tuple[str, dict[str, Any]]
 
 
 def project(root: Path) -> Path:
-    """A project with the hooks, a folder of many names, a deep one, links in circles, and a large file of settings."""
+    """Create a project with the hooks, a folder of many files, a deep folder and circular links."""
     outcome = root / "project"
     for name in (".claude/hooks", ".claude/skills", "pitlake/gate"):
         shutil.copytree(HOOKS.parents[1] / name, outcome / name)
@@ -85,7 +85,7 @@ def project(root: Path) -> Path:
 
 
 def judged(text: bytes, folder: Path, *, bound: bool = True, seconds: float = 30.0) -> tuple[float, str]:
-    """How long a process of the guard takes for a message, and the code of its denial, empty where there is none."""
+    """Return the seconds that a guard process takes for a message, and the code of its denial ("" if there is none)."""
     env = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "PITLAKE_HOOK_LOG": str(folder / "hooks.jsonl")}
     began = time.perf_counter()
     done = subprocess.run(
@@ -97,7 +97,7 @@ def judged(text: bytes, folder: Path, *, bound: bool = True, seconds: float = 30
 
 
 def share(seed: int, folder: Path) -> Tally:
-    """Time the guard for some calls; one that takes longer than SECONDS is a failure."""
+    """Time the guard on random calls. A call that takes longer than SECONDS is a failure."""
     tally, place = Tally(CALLS), project(folder)
     for number in range(CALLS):
         kind, text = message(random.Random(f"{seed}/{number}"))

@@ -42,7 +42,7 @@ Tool = Callable[[dict[str, Any]], tuple[bool, Any]]
 
 @dataclass
 class Seen:
-    """The result of a call: everything that a model read of it, whether it ran, and how each hook decided."""
+    """The result of a call: everything that a model read of it, whether it ran, and each hook's decision."""
 
     text: str
     ran: bool
@@ -51,7 +51,7 @@ class Seen:
 
 
 def environment(home: Path, lake: Path, **more: str) -> dict[str, str]:
-    """The environment of a session: the lake, this project, `pitlake` on the path, and a log of its own."""
+    """Return a session's environment: the lake, this project, `pitlake` on the path, and a separate log."""
     for name, script in SHIMS.items():
         shim = home / "bin" / name
         if not shim.exists():
@@ -67,7 +67,7 @@ def environment(home: Path, lake: Path, **more: str) -> dict[str, str]:
 
 @contextmanager
 def server(portal: BlockingPortal, env: dict[str, str]) -> Iterator[Tool]:
-    """The lake's server as .mcp.json starts it; gives the tool function of one session."""
+    """Run the lake's server as .mcp.json starts it, and yield the tool function of one session."""
     document = json.loads((ROOT / ".mcp.json").read_text())["mcpServers"]["pitlake"]
     arguments = [argument.replace("${CLAUDE_PROJECT_DIR:-.}", str(ROOT)) for argument in document["args"]]
     started = StdioServerParameters(command=document["command"], args=arguments, env=env)
@@ -82,7 +82,7 @@ def server(portal: BlockingPortal, env: dict[str, str]) -> Iterator[Tool]:
 
 
 def shell(env: dict[str, str]) -> Tool:
-    """The tool function of Bash."""
+    """Return the tool function of Bash."""
 
     def run(call: dict[str, Any]) -> tuple[bool, Any]:
         done = subprocess.run(
@@ -96,7 +96,7 @@ def shell(env: dict[str, str]) -> Tool:
 
 @dataclass
 class Player:
-    """One agent in one session. `hooks` are the settings' and the agent's own, as Claude Code joins them."""
+    """One agent in one session. `hooks` are those of the settings and of the agent, combined as in Claude Code."""
 
     agent: str
     env: dict[str, str]
@@ -109,7 +109,7 @@ class Player:
         self.calls = list(linter.calls(linter.Page(self.agent, front, self.body)))
 
     def play(self, call: dict[str, Any], tool: Tool) -> Seen:
-        """Make one call; the tool runs only where no hook denies it."""
+        """Make one call. The tool runs only if no hook denies it."""
         message = {
             "session_id": "s-1", "cwd": str(ROOT), "permission_mode": "dontAsk", "agent_type": self.agent,
             "tool_name": call["tool"], "tool_input": call["input"], "tool_use_id": "toolu_1",
@@ -152,7 +152,7 @@ class Player:
         return document
 
     def _shaped(self, tool: str, result: Any) -> Any:
-        """Return a tool's answer in each of the shapes that Claude Code passes to hooks, in turn."""
+        """Return a tool's answer in one of the shapes that Claude Code passes to hooks, in rotation."""
         if not tool.startswith("mcp__"):
             return result
         self.turn += 1
@@ -163,7 +163,7 @@ class Player:
 
 
 def _fits(tool: str, display: Any) -> bool:
-    """Whether Claude Code takes a replacement: for built-in tools it must have the tool's own shape."""
+    """Return whether Claude Code accepts a replacement: for built-in tools it must have the tool's own shape."""
     if tool.startswith("mcp__"):
         return isinstance(display, str) or all(part.keys() == {"type", "text"} for part in display)
     kinds = {"stdout": str, "stderr": str, "interrupted": bool, "isImage": bool}
@@ -171,7 +171,7 @@ def _fits(tool: str, display: Any) -> bool:
 
 
 def at(call: dict[str, Any], pit: str | None) -> dict[str, Any]:
-    """A documented call at another cut-off, or without one."""
+    """Return a documented call with another cut-off, or without one."""
     inputs = dict(call["input"])
     if call["tool"] == "Bash":
         command = inputs["command"].split(" --pit ")[0]
@@ -183,7 +183,7 @@ def at(call: dict[str, Any], pit: str | None) -> dict[str, Any]:
 
 
 def lying(session: Tool, turn: int) -> Tool:
-    """A tool that answers as of T with future data, in another way each time. `opened` has the future data."""
+    """Return a tool that claims to answer as of T but returns future data, in a new form each turn."""
 
     def ask(call: dict[str, Any]) -> tuple[bool, Any]:
         if call["tool"] == "Bash":
@@ -216,7 +216,7 @@ def _lie(reply: dict[str, Any], turn: int) -> str:
 
 @dataclass
 class Stage:
-    """The environment of all agents: the two servers, the two sessions' environments, and the shells in them."""
+    """The environment of all agents: the free and the bound session, and their servers."""
 
     free: dict[str, str]
     bound: dict[str, str]
@@ -224,7 +224,7 @@ class Stage:
     bound_server: Tool
 
     def play(self, agent: str, variant: str, *, calls: slice = slice(None)) -> list[Seen]:
-        """An agent's documented calls in a variant, all of them or the slice asked for."""
+        """Play an agent's documented calls, or a slice of them, in a variant."""
         player = Player(agent, self.bound if variant == "forgotten" else self.free)
         pit = {"clean": world.PIT, "gap": world.LONG_AGO, "contaminated": world.PIT}.get(variant)
         seen = []
@@ -242,7 +242,7 @@ class Stage:
 
 @contextmanager
 def stage(home: Path, lake: Path) -> Iterator[Stage]:
-    """Both servers, started and stopped."""
+    """Start both servers, and stop them at the end."""
     free, bound = environment(home, lake), environment(home, lake, PITLAKE_AS_OF=world.PIT)
     with ExitStack() as running:
         portal = running.enter_context(start_blocking_portal())
@@ -251,7 +251,7 @@ def stage(home: Path, lake: Path) -> Iterator[Stage]:
 
 
 def faults(variant: str, seen: list[Seen]) -> list[str]:
-    """What is wrong with what a model would have read in a variant."""
+    """Return the faults in what a model would have read in a variant."""
     joined_text = "\n".join(each.text for each in seen)
     wrong = []
     if world.marked(joined_text) != (variant == "open"):
@@ -265,7 +265,7 @@ def faults(variant: str, seen: list[Seen]) -> list[str]:
 
 
 def hook_times(env: dict[str, str], count: int = 50) -> dict[str, float]:
-    """Milliseconds from start to verdict of both hooks, the median of `count`, on a page of 100 rows."""
+    """Return the milliseconds from start to verdict of both hooks on a page of 100 rows: the median of `count` runs."""
     item = {"available_at": world.PIT, "available_at_source": "neo4j_created", "title": "guidance " * 20}
     page = json.dumps({"data": [item] * 100, "gaps": []})
     call = {"tool_name": "mcp__pitlake__query", "tool_input": {"sql": "SELECT 1", "pit": world.PIT}, "cwd": str(ROOT)}

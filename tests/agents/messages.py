@@ -1,7 +1,7 @@
 """Valid and mutated hook messages, and the verdict of a separate, slow reader.
 
-`message` and `mutated` make them from a random generator; `faults` says what is wrong with a hook's answer to one. The
-reader shares no code with the hooks but the kernel's rules, and reads a message every way it could be read.
+`message` and `mutated` generate them at random; `faults` returns what is wrong with a hook's answer to a message. The
+reader shares only `pitlake.gate.rules` with the hooks, and tries every possible reading of a message.
 """
 
 import json
@@ -32,7 +32,7 @@ _NOISE = ('"', "{", "}", "[", "]", ",", ":", "\\", "null", "NaN", "1e999", '"dat
 
 
 def item(rng: random.Random) -> Any:
-    """A data item, mostly sound."""
+    """Return a data item, usually valid."""
     outcome = {
         "available_at": rng.choice((PIT, EARLIER)),
         "available_at_source": rng.choice(rules.SOURCES),
@@ -50,7 +50,7 @@ def item(rng: random.Random) -> Any:
 
 
 def envelope(rng: random.Random) -> Any:
-    """What a tool answers before it is wrapped, mostly an envelope."""
+    """Return a tool's answer before it is wrapped, usually an envelope."""
     outcome: dict[str, Any] = {"data": [item(rng) for _ in range(rng.randrange(4))], "gaps": []}
     if rng.random() < 0.3:
         outcome["gaps"] = [
@@ -86,7 +86,7 @@ def wrapped(rng: random.Random, payload: Any) -> Any:
 
 
 def message(rng: random.Random) -> dict[str, Any]:
-    """A hook message after a tool."""
+    """Return a PostToolUse message to a hook."""
     tool = rng.choice(TOOLS)
     pit = rng.choice((PIT, PIT, PIT, EARLIER, rng.choice(INSTANTS)))
     inputs: dict[str, Any] = {"query": "MATCH (n) RETURN n"}
@@ -102,7 +102,7 @@ def message(rng: random.Random) -> dict[str, Any]:
 
 
 def mutated(rng: random.Random) -> bytes:
-    """A message as bytes, with up to five mutations of its text."""
+    """Return a message as bytes, after up to five mutations of its text."""
     text = json.dumps(message(rng), ensure_ascii=rng.random() < 0.5)
     for _ in range(rng.choice((0, 0, 0, 1, 1, 2, 5))):
         start = rng.randrange(len(text) + 1)
@@ -118,7 +118,7 @@ def mutated(rng: random.Random) -> bytes:
 
 
 def faults(text: bytes, answer: dict[str, Any], bound: str | None) -> list[str]:
-    """What is wrong with the gate's answer to a message in a session bound by `bound`, or by nothing."""
+    """Return the faults in the gate's answer to a message, in a session bound by `bound` (None if unbound)."""
     if answer:
         return _bad_block(answer)
     try:
@@ -179,7 +179,7 @@ def _pits(inputs: dict[str, Any]) -> Iterator[Any]:
 
 
 def _gather(value: Any, result: list[Any], rest: list[str]) -> None:
-    """Return every envelope in a response, including those inside strings, and every text next to one."""
+    """Collect every envelope in a response, including those inside strings, and every text next to one."""
     if isinstance(value, dict) and "data" in value:
         result.append(value)
     elif isinstance(value, dict):

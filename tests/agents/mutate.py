@@ -1,6 +1,6 @@
-"""Mutated messages to both hooks, each answer judged by the slow reader; `make hook` is the campaign.
+"""Mutated messages to both hooks, with each answer judged by the slow reader; `make hook` is the campaign.
 
-Most are given to the hooks in this process; every fortieth goes through a process of its own, as Claude Code starts it.
+Most messages are judged in this process. Every fortieth is judged by a new process, started as Claude Code starts it.
 """
 
 import json
@@ -22,7 +22,7 @@ import pit_guard  # noqa: E402
 
 
 def environment(folder: str, number: int) -> dict[str, str]:
-    """The session is bound for every third message, and for a few of these by a text that is not an instant."""
+    """Return the environment of a message: every third session is bound, every thirtieth to an invalid instant."""
     env = {"PITLAKE_HOOK_LOG": f"{folder}/hooks.jsonl", "PATH": "/usr/bin:/bin"}
     if number % 3 == 0:
         env["PITLAKE_AS_OF"] = "2024-05" if number % 30 == 0 else messages.PIT
@@ -30,7 +30,7 @@ def environment(folder: str, number: int) -> dict[str, str]:
 
 
 def in_process(script: str, text: bytes, env: dict[str, str]) -> dict[str, Any]:
-    """A hook's answer, from a process of its own; the exit code is part of the contract."""
+    """Return the answer of a hook in a new process. The exit code is part of the contract."""
     done = subprocess.run(
         [sys.executable, "-IS", str(HOOKS / script)], input=text, env=env, capture_output=True, check=True
     )
@@ -39,7 +39,7 @@ def in_process(script: str, text: bytes, env: dict[str, str]) -> dict[str, Any]:
 
 
 def judge(seed: int, number: int, folder: str, *, own_process: bool) -> tuple[str, list[str]]:
-    """Return the gate's answer to one message, and what is wrong with it or with the guard's answer."""
+    """Return the gate's verdict on one message, and the faults in its answer and in the guard's."""
     text = messages.mutated(random.Random(f"{seed}/{number}"))
     env = environment(folder, number)
     bound = env.get("PITLAKE_AS_OF")
@@ -58,7 +58,7 @@ def judge(seed: int, number: int, folder: str, *, own_process: bool) -> tuple[st
 
 
 def share(seed: int, folder: Path) -> Tally:
-    """Send some mutated messages."""
+    """Judge some mutated messages."""
     tally = Tally(MESSAGES)
     for number in range(MESSAGES):
         verdict, wrong = judge(seed, number, str(folder), own_process=number % 40 == 0)

@@ -1,4 +1,4 @@
-"""A data agent's final answer: returned at most twice if it breaks a rule, then shown as a clean gap."""
+"""A data agent's final answer: it is sent back at most twice for breaking a rule, then replaced by a clean gap."""
 
 import json
 import shutil
@@ -196,7 +196,7 @@ def test_without_a_writable_state_a_wrong_answer_is_not_sent_back(tmp_path):
 
 @pytest.mark.parametrize(("event", "blocks"), [("PostToolUse", True), ("SubagentStop", False)])
 def test_a_hook_that_breaks_shows_nothing_of_the_answer(env, tmp_path, event, blocks):
-    """Its folder lacks the rules it judges by."""
+    """The hook's folder lacks the rules that it applies."""
     shutil.copytree(HOOKS, tmp_path / ".claude" / "hooks", ignore=shutil.ignore_patterns("__pycache__"))
     command = [sys.executable, "-IS", str(tmp_path / ".claude" / "hooks" / "pit_answer.py")]
     message = json.dumps({"hook_event_name": event, "x": MARK}).encode()

@@ -1,4 +1,4 @@
-"""The merge of several lanes' envelopes, and the wrapper for outside sources: they lose, invent and leak nothing."""
+"""Merging envelopes of several lanes, and the wrapper for outside sources: nothing is lost, invented or leaked."""
 
 import json
 import subprocess
@@ -106,7 +106,7 @@ def test_the_merge_command_cuts_off_at_a_bound_sessions_instant(tmp_path, env, b
 
 
 def fetched(monkeypatch, reply, code=0):
-    """Return the wrapper's answer for a command with this output, and the arguments of the command."""
+    """Replace the wrapper's command by one with this output, and return the list that receives its arguments."""
     question = []
 
     def run(command, **_):

@@ -1,4 +1,4 @@
-"""The real Claude Code in a bound session: one call of each tool it offers. `make claude` installs it and tries all."""
+"""The real Claude Code in a bound session makes one call to each offered tool. `make claude` runs all calls."""
 
 import pytest
 

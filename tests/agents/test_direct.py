@@ -1,4 +1,4 @@
-"""The direct wiring: agents that read a graph and no lake. The linter knows it; the hooks are the same."""
+"""The direct wiring, in which agents read a graph and no lake. The linter supports it; the hooks are the same."""
 
 import json
 import shutil
@@ -46,7 +46,7 @@ OTHERS = "---\nname: {}\ndescription: Of the project.\nuser-invocable: false\n--
 
 @pytest.fixture
 def project(tmp_path):
-    """A project made as docs/agents.md describes: the wiring's own files, and those that both wirings share."""
+    """A project set up as in docs/agents.md: the files of the direct wiring, and the files that both wirings share."""
     claude = tmp_path / ".claude"
     shutil.copytree(DIRECT, claude)
     shutil.copytree(CLAUDE / "hooks", claude / "hooks", ignore=shutil.ignore_patterns("__pycache__"))

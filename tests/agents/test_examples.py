@@ -1,4 +1,4 @@
-"""Agents in examples/: each runs as docs/frameworks.md shows, with the lake's own server and a local model."""
+"""The agents in examples/, each run as in docs/frameworks.md with the lake's own server and a local model."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The PostToolUse hook: its verdicts are the kernel's, whatever the wrapper, and nothing makes it fail open."""
+"""The PostToolUse hook: its verdicts are those of the kernel for every wrapper, and it never fails open."""
 
 import json
 import random

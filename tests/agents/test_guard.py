@@ -1,4 +1,4 @@
-"""The PreToolUse hook: what it denies always, what it denies while a session is bound, and what it leaves alone."""
+"""The PreToolUse hook: what it always denies, what it denies in a bound session, and what it leaves alone."""
 
 import importlib
 import json

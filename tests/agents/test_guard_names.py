@@ -1,4 +1,4 @@
-"""The PreToolUse hook: of tools whose names begin or end like the lake's, none passes while the session is bound."""
+"""The PreToolUse hook denies tools whose names only resemble the lake's, as long as the session is bound."""
 
 import json
 

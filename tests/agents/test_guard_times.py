@@ -1,4 +1,4 @@
-"""The hooks answer in time whatever their input, because Claude Code ignores a hook that takes longer."""
+"""The hooks answer in time for every input, because Claude Code ignores a hook that takes longer."""
 
 import json
 import os
@@ -51,7 +51,7 @@ def cpu():
     ids=lambda value: str(value)[:40],
 )
 def test_an_oversized_call_is_denied_within_the_time_limit(folder, tool, inputs, code):
-    """On a busy machine the deadline may come first; the process's CPU time is bounded all the same."""
+    """On a busy machine the deadline may pass first, but the CPU time is still bounded."""
     before = cpu()
     _, denial = guard_times.judged(json.dumps({"tool_name": tool, "tool_input": inputs}).encode(), folder, seconds=5)
     assert denial in (code, "GUARD_TOO_LARGE")
@@ -60,7 +60,7 @@ def test_an_oversized_call_is_denied_within_the_time_limit(folder, tool, inputs,
 
 @pytest.mark.parametrize("number", range(0, 240, 40))
 def test_generated_calls_are_judged_in_bounded_time(folder, monkeypatch, number):
-    """In this process; `make hook` gives ten thousand of them to processes of their own."""
+    """These calls are judged in this process; `make hook` sends ten thousand of them to separate processes."""
     monkeypatch.setattr(pit_guard, "HERE", str(folder / ".claude" / "hooks"))
     monkeypatch.chdir(folder)
     for item in range(number, number + 40):
@@ -72,7 +72,7 @@ def test_generated_calls_are_judged_in_bounded_time(folder, monkeypatch, number)
 
 @pytest.mark.parametrize("hook", ["pit_guard", "pit_gate", "pit_answer"])
 def test_a_hook_that_waits_for_a_file_denies_before_claude_code_stops_waiting(tmp_path, hook):
-    """Its log is a pipe that no process reads, like a file system that does not respond."""
+    """The log is a pipe that no process reads, which blocks like a file system that does not respond."""
     os.mkfifo(tmp_path / "log")
     code = f"import sys; sys.path.append({str(HOOKS)!r}); import {hook}; {hook}.SECONDS = 0.3; sys.exit({hook}.main())"
     message = {

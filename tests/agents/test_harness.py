@@ -1,6 +1,6 @@
-"""Every agent in every variant, through the server, the hooks and the settings as they are configured.
+"""Every agent in every variant, with the server, the hooks and the settings as configured.
 
-Here each agent makes its first call; `make agents` makes all of them.
+Here each agent makes only its first call; `make agents` makes all calls.
 """
 
 import json
@@ -65,7 +65,7 @@ def answered(*items):
 
 
 def test_undated_perplexity_answers_are_blocked_and_dated_answers_pass(stage):
-    """The plan's second minimal test: Perplexity's own tools answer with dated items, or a clean gap."""
+    """The plan's second minimal test: Perplexity's tools return dated items, or a clean gap."""
     player = Player("perplexity-ask", stage.free)
     for tool in ("search", "ask", "reason", "research"):
         call = {"tool": f"mcp__perplexity__perplexity_{tool}", "input": {"query": "QACB", "params": {"pit": world.PIT}}}
@@ -80,7 +80,7 @@ def test_undated_perplexity_answers_are_blocked_and_dated_answers_pass(stage):
 
 
 def test_series_of_alpha_vantage_end_at_the_cut_off(stage):
-    """The plan's third minimal test, by both ways an agent has: the lake's tool and pit_fetch.py."""
+    """The plan's third minimal test, for both of an agent's tools: the lake's own and pit_fetch.py."""
     player = Player("alphavantage-earnings", stage.free)
     series = next(call for call in player.calls if "av_daily_bars" in json.dumps(call))
     _, reply = stage.open_server(series)

@@ -1,4 +1,4 @@
-"""`pitlake agents`: the kit is installed into a project, checked and removed, and no file of the project is lost."""
+"""`pitlake agents` installs the kit into a project, checks it and removes it. No file of the project is lost."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""The linter of the data agents: silent on the catalogue, finds one planted fault per rule. Skills are valid."""
+"""The linter of the data agents accepts the catalogue and finds one planted fault per rule. The skills are valid."""
 
 import re
 import shutil
@@ -20,7 +20,7 @@ SKILLS = sorted(path.parent for path in (CLAUDE / "skills").glob("*/SKILL.md"))
 
 @pytest.fixture
 def project(tmp_path):
-    """A copy of what the linter reads, to plant faults in."""
+    """A copy of the files that the linter reads, in which tests plant faults."""
     for name in (".claude", "sql", "docs"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "pitlake" / "gate").mkdir(parents=True)

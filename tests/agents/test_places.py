@@ -1,4 +1,4 @@
-"""What a bound session may read and write of this machine's files: every tool against every place in every spelling."""
+"""Files that a bound session may read and write: every tool is tried on every place in every spelling."""
 
 import json
 import os
@@ -17,7 +17,7 @@ SESSION, OTHER = "0f3b6f0e-5a1c-4b7e-9d57-1f2a3b4c5d6e", "7c9e6679-7425-40de-944
 MERGE = ".claude/skills/earnings-bundle/scripts/merge_envelopes.py"
 FETCH = ".claude/skills/earnings-orchestrator/scripts/pit_fetch.py"
 
-# Files of a project and of its user's home that a bound session must not read, with the reason.
+# Files in a project and in the user's home that a bound session must not read, by the reason.
 UNREADABLE = {
     "the default lake": "project/.pitlake/lake/_lake/log/1.json",
     "the lake of the environment": "named/_lake/log/1.json",
@@ -37,7 +37,7 @@ UNREADABLE = {
     "history": "project/.git/objects/x",
     "another project": "neighbour/README.md",
 }
-# What something runs or is bound by, beside all of the above.
+# Further files that a bound session must not write, because a program runs them or they restrict the session.
 UNWRITABLE = {
     "pipelines": "project/pipelines/commands/fetch.py", "assets": "project/assets/graph/news.py",
     "resources": "project/resources/http/client.py", "sql": "project/sql/views/embeddings.sql",
@@ -63,7 +63,7 @@ UNWRITABLE = {
 
 
 def build(folder):
-    """A project of its own with lakes beside and within it, and the user's home."""
+    """Create a project, the user's home, and lakes inside and outside the project."""
     project = folder / "project"
     for place in {**UNREADABLE, **UNWRITABLE}.values():
         path = folder / place
@@ -89,7 +89,7 @@ def shared(tmp_path_factory):
 
 @pytest.fixture
 def world(request, monkeypatch):
-    """The world of a test: one for all that only look at a place, its own for every other."""
+    """The folders of a test: shared by the tests that only check a place, new for every other test."""
     folder = request.getfixturevalue("shared" if "place" in request.fixturenames else "tmp_path")
     outcome = folder if (folder / "project").exists() else build(folder)
     monkeypatch.setattr(pit_guard, "HERE", str(outcome / "project" / ".claude" / "hooks"))
@@ -109,7 +109,7 @@ def judged(settings, world, tool, flags=(), **inputs):
 
 
 def spellings(world: Path, place: str):
-    """Ways to write the path of a file."""
+    """Yield spellings of a file's path."""
     path, project = world / place, world / "project"
     relative = os.path.relpath(path, project)
     yield str(path)
@@ -128,7 +128,7 @@ def spellings(world: Path, place: str):
 
 
 def reads(path: str):
-    """Every way to read a file, or to learn what its folder contains."""
+    """Yield every call that reads a file or reveals the contents of its folder."""
     folder, name = os.path.split(path)
     yield "Read", {"file_path": path}
     yield "Grep", {"pattern": "CANARY", "path": path}
@@ -152,7 +152,7 @@ def reads(path: str):
 
 
 def writes(path: str):
-    """Every way to write a file; those of a shell are denied whatever they name."""
+    """Yield every call that writes a file. Writing shell commands are denied for every path."""
     yield "Write", {"file_path": path, "content": "x"}
     yield "Edit", {"file_path": path, "old_string": "a", "new_string": "b"}
     yield "MultiEdit", {"file_path": path, "edits": []}
@@ -201,7 +201,7 @@ def test_no_tool_writes_outside_the_sessions_own_data_in_any_spelling(settings, 
                                      ".Env", "data/elsewhere/_Lake/log/1.json",
                                      f"Scratch/{OTHER}/answers.json"])  # fmt: skip
 def test_a_protected_place_is_denied_in_any_letter_case(settings, world, spelled):
-    """The folders are there under both spellings, as they would be on such a file system."""
+    """The folders exist in both spellings, as on a case-insensitive file system."""
     path = world / "project" / spelled
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("CANARY")
@@ -294,7 +294,7 @@ PLANTED = "import pathlib, os; pathlib.Path(os.environ['CANARY']).write_text('ra
 
 
 def test_planted_code_can_be_neither_written_nor_run_by_the_wrapper(settings, world, tmp_path):
-    """The chain of three steps: write code that the wrapper runs, run the wrapper, read what it found."""
+    """The chain has three steps: write code that the wrapper runs, run the wrapper, read its output."""
     canary = tmp_path / "canary"
     planted = [world / "project" / name for name in ("pitlake/__init__.py", "assets/__init__.py", "sitecustomize.py",
                                                       "usercustomize.py", "click.py", "json.py")]  # fmt: skip

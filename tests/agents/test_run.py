@@ -1,4 +1,4 @@
-"""`pitlake agents run`: a program beside the lake reads nothing of it, whatever it does, and queries a server."""
+"""`pitlake agents run`: the program can't read the lake's files, whatever it does, and queries a server instead."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""One list names the MCP server's tools; agents and settings match all of them by the server's name."""
+"""One list names the MCP server's tools. Agents and settings match all of them by the server's name."""
 
 import re
 from types import SimpleNamespace

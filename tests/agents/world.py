@@ -1,6 +1,6 @@
-"""A published lake of every dataset around an instant T: rows after T have a mark that no answer may show.
+"""A published lake of every dataset around an instant T. Rows after T contain a mark that no answer may show.
 
-The fixtures and the command that runs every agent create it; nothing here judges.
+The fixtures and the command that runs every agent build it. Nothing here judges.
 """
 
 import json
@@ -47,12 +47,12 @@ _OFFSETS = [timedelta(0), timedelta(hours=5), timedelta(days=2), timedelta(days=
 
 
 def marked(text: str) -> bool:
-    """Whether a text holds anything of a row that became public after T: its mark, its numbers or its days."""
+    """Return whether a text shows a row that became public after T, by its mark, its numbers or its days."""
     return MARK in text or _MARKED.search(text) is not None
 
 
 def build(root: Path) -> Lake:
-    """The lake below `root`."""
+    """Publish every dataset to a lake at `root`."""
     lake = Lake(root)
     for dataset in all_datasets().values():
         publish(lake, dataset)
@@ -60,8 +60,8 @@ def build(root: Path) -> Lake:
 
 
 def publish(lake: Lake, dataset: Dataset) -> None:
-    """One run's publish of one dataset: rows and gaps on both sides of T. Its values have no limits: impossible ones
-    make the marked rows recognisable.
+    """Publish a dataset in one run, with rows and gaps on both sides of T. Its values have no limits, so that
+    impossible values can identify the marked rows.
     """
     limits: dict[str, Any] = {"values": (), "pattern": "", "minimum": None, "maximum": None, "strict": False}
     columns = tuple(replace(column, **limits) for column in dataset.columns)
@@ -73,7 +73,7 @@ def publish(lake: Lake, dataset: Dataset) -> None:
 
 
 def rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
-    """Rows of a dataset for both tickers: public up to T, and after it with the mark in every text."""
+    """Yield rows of a dataset for both tickers: public by T without the mark, and later with it in every text."""
     for ticker in ("QACB", "QBG"):
         for number, offset in enumerate(_OFFSETS):
             yield _row(dataset, ticker, number, T - offset, "")
@@ -88,7 +88,7 @@ def _row(dataset: Dataset, ticker: str, number: int, at: datetime, mark: str) ->
     outcome |= {"available_at": at, "available_at_source": dataset.source_tag}
     outcome |= {name: ticker for name in ("ticker", "symbol") if name in outcome}
     own = {*dataset.identity, *dataset.key} - {"ticker", "symbol"}
-    outcome |= {  # a value no other row of the ticker has, so that every row is a record of its own
+    outcome |= {  # values that no other row of the ticker has, so that every row is a separate record
         column.name: _OWN[column.type](number + 20 * (ticker == "QBG") + 50 * bool(mark), at, mark)
         for column in dataset.columns
         if column.name in own and column.type in _OWN
@@ -100,7 +100,7 @@ def _row(dataset: Dataset, ticker: str, number: int, at: datetime, mark: str) ->
 
 
 def _told(dataset: Dataset, ticker: str, number: int, mark: str) -> dict[str, Any]:
-    """Return what queries need in a row: valid forms, concepts, and the ids that they use as seeds."""
+    """Return the columns that queries rely on: valid forms, concepts, and the IDs that serve as seeds."""
     article = SEED if (ticker, number, mark) == ("QACB", 2, "") else f"bzNews_{ticker}{number}{mark}"
     call = CALL if (ticker, number, mark) == ("QACB", 1, "") else f"{ticker}_{number}{mark}"
     if dataset.name == "news":

@@ -1,5 +1,5 @@
-"""Tables with hindsight and tables without, in the forms in which people have them. Each is a frame and, where one is
-planted, the rule that finds it.
+"""Tables with and without hindsight, in common formats. Each entry has a function that creates the table and, if
+hindsight is planted, the rule that finds it.
 """
 
 import random
@@ -23,7 +23,7 @@ def days(first, last):
 
 
 def reported(number, quarter, hour=16.5):
-    """The instant of a report: three to six weeks after the quarter, on a session, after the close."""
+    """Return the instant of a report: three to six weeks after the quarter, after the close of a session."""
     day = next(
         each
         for each in days(quarter + timedelta(days=21 + 7 * (number % 4)), date(2030, 1, 1))
@@ -33,7 +33,7 @@ def reported(number, quarter, hour=16.5):
 
 
 def facts(**changed):
-    """Quarterly figures, each with its own instant; `changed` makes a column from (number, quarter, instant)."""
+    """Return quarterly figures with their instants. `changed` adds columns computed from (number, quarter, instant)."""
     rows = []
     for number, ticker in enumerate(NAMES):
         for place, quarter in enumerate(QUARTERS):
@@ -74,7 +74,7 @@ def bars(first=date(2022, 1, 3), last=date(2023, 6, 30), tickers=("AAA", "BBB"),
 
 
 def panel(stamp_of=lambda instant: instant.astimezone(clock.NEW_YORK).date(), shift=1, stamp="announce_date"):
-    """Daily rows with the newest figure that was announced `shift` days before or earlier, and its day."""
+    """Return daily rows with the newest figure announced at least `shift` days earlier, and its announcement day."""
     rows = []
     for number, ticker in enumerate(NAMES):
         statements = [
@@ -99,7 +99,7 @@ def joined_by_period(with_period=True):
 
 
 def members(leaving):
-    """The monthly members of an index of 60 over five years; a third leave if `leaving`."""
+    """Return the monthly members of an index of 60 over five years. A third of them leave if `leaving`."""
     months = [date(year, month, 1) for year in range(2018, 2023) for month in range(1, 13)]
     rows = [
         {"month_start": month, "symbol": f"S{number:02}", "weight": 1 / 60, "date": month}

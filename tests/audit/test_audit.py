@@ -1,4 +1,4 @@
-"""`pitlake audit`: planted hindsight is found by the right rule, and honest tables are not accused."""
+"""`pitlake audit`: the right rule finds planted hindsight, and no honest table is accused."""
 
 import json
 
@@ -13,7 +13,7 @@ from tests.audit.tables import CLEAN, PLANTED, facts, weekend_bars
 
 @pytest.fixture
 def run(capfd):
-    """Run a command line in this process; return its exit code and its two outputs."""
+    """A function that runs a command line in this process and returns exit code, stdout and stderr."""
 
     def run(*arguments):
         code = cli.invoke(arguments)

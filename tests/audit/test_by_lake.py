@@ -1,4 +1,4 @@
-"""`pitlake audit --lake`: what the facts of a lake add, marked as such, without an accusation of an honest table."""
+"""`pitlake audit --lake`: the findings that a lake's facts add are marked as such, and no honest table is accused."""
 
 import json
 from datetime import date, datetime, timezone
@@ -70,10 +70,10 @@ def test_a_restated_value_under_its_first_date_is_found_and_marked(lake):
 @pytest.mark.parametrize(
     "frame",
     [
-        HONEST.assign(revenue=[123.0, 1300.0]),  # of no filing
+        HONEST.assign(revenue=[123.0, 1300.0]),  # stated in no filing
         HONEST.assign(revenue=[900.0, 1300.0], available_at=AGAIN),
         HONEST.assign(ticker="ZZZ", revenue=900.0),
-        HONEST.assign(available_at=[FIRST.date(), AGAIN.date()]),  # a day counts at its end
+        HONEST.assign(available_at=[FIRST.date(), AGAIN.date()]),  # a day takes effect at its end
     ],
     ids=["not in the lake", "with its own stamp", "of another company", "by days"],
 )

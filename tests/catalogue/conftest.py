@@ -1,4 +1,4 @@
-"""A small world in plain DuckDB: the tables, views and macros of a session, over rows that a test states."""
+"""A small world in plain DuckDB: a session's tables, views and macros over the rows that a test gives."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,9 +21,9 @@ MISSING = {
 
 
 class World:
-    """The views of a session as of an instant. Rows state only the columns that matter; the others are null or have a
-    default. It has the named datasets; without names, those with rows and those that a query reads. polled: the days
-    that polls of dividends and of splits cover.
+    """A session's views as of an instant. Rows give only the columns that matter; others are null or have a default.
+    Without names, the datasets are those with rows and those that a query reads. polled: the days that polls of
+    dividends and of splits cover.
     """
 
     polled: ClassVar[dict[str, list[tuple[str, str]]]] = {
@@ -42,7 +42,7 @@ class World:
         self.add(rows if names is None else names)
 
     def add(self, names: Iterable[str]) -> None:
-        """Add these datasets."""
+        """Add datasets with their rows, views and macros."""
         new = [get(name) for name in names if name not in self.datasets]
         self.datasets |= {dataset.name: dataset for dataset in new}
         for dataset in new:
@@ -57,7 +57,7 @@ class World:
         self.macros += macros
 
     def load(self, dataset: Dataset, rows: list[Mapping[str, Any]]) -> None:
-        """Make the table of a dataset's stored rows."""
+        """Create a dataset's table and insert these rows."""
         columns = (*dataset.agent_columns, "content_hash")
         schema = pa.schema([dataset.arrow_schema.field(name) for name in columns])
         self.connection.register("empty", schema.empty_table())
@@ -85,14 +85,14 @@ class World:
 
 
 def plain(bound: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the result of `bind`, with a ticker as sources write it in place of the company that it names."""
+    """Return the result of `bind`, with the ticker itself as the company."""
     if catalogue.COMPANY not in bound:
         return dict(bound)
     return {name: value for name, value in bound.items() if name != "ticker"} | {catalogue.COMPANY: bound["ticker"]}
 
 
 def superseded(dataset: Dataset) -> str:
-    """The view of a dataset's tombstones: every stored row but the newest of its key."""
+    """Return the SQL of a dataset's view of tombstones: every stored row except the newest of its key."""
     order = ", ".join(f"{name} DESC" for name in newest_first(dataset))
     return (
         f"CREATE VIEW lake.superseded_{dataset.name} AS "
@@ -113,7 +113,7 @@ def plain_row(dataset: Dataset) -> dict[str, Any]:
 
 @pytest.fixture
 def world():
-    """Builds worlds, by default as of late 2024."""
+    """A function that builds worlds, by default as of the end of 2024."""
     outcome: list[World] = []
 
     def build(as_of: str = "2024-12-31T00:00:00Z", datasets: Iterable[str] | None = None, **rows: Any) -> World:

@@ -1,5 +1,5 @@
-"""An independent, slow computation of line items over EDGAR's company facts: lists and loops, one instant at a time. It
-shares only the mapping of items to concepts with the lake's SQL.
+"""An independent, slow computation of line items over EDGAR's company facts, with lists and loops, one instant at a
+time. It shares only the mapping of items to concepts with the lake's SQL.
 """
 
 import re
@@ -61,7 +61,7 @@ def months(start: date, end: date) -> int:
 
 
 class Oracle:
-    """A company's line items as known at any instant, from the answer of companyfacts."""
+    """A company's line items as known at any instant, computed from a response of companyfacts."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class Oracle:
         self.statements = list(_with_former(list(_statements(answer, list(concepts), list(parts)))))
 
     def known(self, at: datetime) -> list[Figure]:
-        """Return every item and period as last stated by then, and the sums."""
+        """Return every item and period in its last statement by `at`, and the sums."""
         periods = defaultdict(list)
         for statement, rank in _ranked([statement for statement in self.statements if statement.figure.public <= at]):
             figure = statement.figure
@@ -104,7 +104,7 @@ class Oracle:
         return periods(self.known(at))
 
     def newest(self, at: datetime) -> dict[tuple[str, str], Figure]:
-        """Return the newest of each item and span, unless it is too old to count as the newest."""
+        """Return the newest figure of each item and span, unless it is too old."""
         existing = self.known(at)
         if not existing:
             return {}
@@ -124,7 +124,7 @@ class Oracle:
 
 
 def periods(existing: list[Figure]) -> dict[tuple[str, str, date], Figure]:
-    """Compute quarters, years, trailing twelve months and balances from what was known."""
+    """Return the quarters, years, trailing twelve months and balances computed from known figures."""
     result = {}
     for each in existing:
         if each.start is None:
@@ -204,7 +204,7 @@ def _is_money(kind: str, unit: str) -> bool:
 
 
 def _is_part(row: tuple[Any, ...], rows: list[tuple[Any, ...]], parts: list[tuple[str, str, bool]]) -> bool:
-    """Return whether the concept of a row states only a part of its item, judged by the filing's other facts."""
+    """Return whether a row's concept states only a part of its item, judged by the filing's other facts."""
     for concept, beside, if_less in parts:
         others = [other for other in rows if row[3] == concept and other[0] == beside]
         if if_less:
@@ -215,7 +215,7 @@ def _is_part(row: tuple[Any, ...], rows: list[tuple[Any, ...]], parts: list[tupl
 
 
 def _shares_of(rows: list[tuple[Any, ...]], start: date, end: date, value: float) -> float | None:
-    """Return the shares behind a figure per share: the period's average, the last one, or from net income."""
+    """Return the shares behind a per-share figure: the period's average, else the latest, else from net income."""
     weighted = [(row[6], row[5], float(row[7]["val"])) for row in rows if row[1] == "average"]
     if own := [shares for last, first, shares in weighted if (first, last) == (start, end)]:
         return max(own)
@@ -232,7 +232,7 @@ def _ranked(statements: list[Statement]) -> Iterator[tuple[Statement, tuple[Any,
 
 
 def _with_former(statements: list[Statement]) -> Iterator[Statement]:
-    """Return each statement with what similar filings stated before the newest restatement, and from when it counts."""
+    """Yield each statement with the figure before the last restatement by similar filings, and the restatement time."""
     alike: dict[Any, list[tuple[Any, Statement]]] = defaultdict(list)
     for each, rank in _ranked(statements):
         figure = each.figure
@@ -255,7 +255,7 @@ def _differ(item: Figure, other: Figure) -> bool:
 
 
 def _fits(item: Figure, other: Figure) -> bool:
-    """Return whether a figure was not restated after another one, or both at about the same time."""
+    """Return whether neither figure was restated after the other, or both were restated at about the same time."""
     for first, second in ((item, other), (other, item)):
         if first.restated is None or first.restated <= second.public:
             continue
@@ -267,7 +267,7 @@ def _fits(item: Figure, other: Figure) -> bool:
 
 
 def _wholes(figures: list[Figure]) -> Iterator[Figure]:
-    """Return figures, and their earlier values."""
+    """Yield figures, each followed by its value before the restatement."""
     for item in figures:
         yield item
         if item.former:
@@ -277,7 +277,7 @@ def _wholes(figures: list[Figure]) -> Iterator[Figure]:
 def sum_of(
     terms: list[tuple[str, str, int, str, int, bool]], by_period: Mapping[Any, Figure], key: tuple[Any, ...]
 ) -> Figure | None:
-    """Return the sum of the terms of one period, or nothing if a required one is missing."""
+    """Return the sum of the terms of one period, or None if a required term is missing."""
     parts: list[Figure] = []
     before: list[Figure] = []
     extra = set()
@@ -315,7 +315,7 @@ def _joined(parts: list[Figure], start: date | None) -> Figure:
 
 
 def _fit(parts: list[Figure], apart: float = 1.24) -> bool:
-    """Return whether figures can be combined: in one unit and, per share, with about the same number of shares."""
+    """Return whether figures have the same unit and, if per share, about the same number of shares."""
     scales = [scale for part in parts for scale in part.scales]
     if len({part.unit for part in parts}) > 1:
         return False
@@ -355,7 +355,7 @@ def _quarters(figures: list[Figure]) -> list[Figure]:
 
 
 def _precedence(is_stated: bool, item: Figure, group: list[tuple[bool, Figure]]) -> tuple[Any, ...]:
-    """Prefer a stated quarter to a difference that agrees with it, or that mixes two concepts."""
+    """Return the rank of a quarter: a stated one precedes a difference that agrees with it or mixes two concepts."""
     statement = (
         [] if is_stated else [other for other_is_stated, other in group if other_is_stated and other.unit == item.unit]
     )
@@ -379,7 +379,7 @@ def _fours(quarters: list[Figure]) -> Iterator[Figure]:
 
 
 def _bridges(figures: list[Figure]) -> Iterator[Figure]:
-    """Iterate from the longest part of the next year to the shortest, so that the shortest counts."""
+    """Yield twelve months from a year and a part of the next. The shortest part comes last, so that it counts."""
     for part in sorted(figures, key=lambda each: -(each.months or 0)):
         for year in _wholes(figures):
             if part.months == 12 or year.months != 12 or not _near(part.start, year.end + A_DAY):

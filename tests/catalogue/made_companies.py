@@ -1,5 +1,5 @@
-"""Invented companies in the format of EDGAR's company facts: other calendars, restatements, proxies, changes of
-concepts.
+"""Invented companies in the format of EDGAR's company facts, with other calendars, restatements, proxies and changes
+of concepts.
 """
 
 from collections import defaultdict
@@ -25,7 +25,7 @@ GROWTHS = (0.0, 0.02, 0.05, 0.13)
 
 
 class Made:
-    """A company, and the statements of its filings."""
+    """An invented company with the statements of its filings."""
 
     def __init__(self, seed: int) -> None:
         self.random, self.seed = Random(seed), seed
@@ -43,7 +43,7 @@ class Made:
                     self._file(year, quarter, form, filed, f"{seed:010d}-{filed:%y}-{year}{quarter}{number:03d}")
 
     def _ends(self) -> list[list[date]]:
-        """The last days of each year's quarters, from the day before the first one on."""
+        """Return the last days of each year's quarters, preceded by the day before the year begins."""
         if self.calendar not in WEEKS:
             first = self.random.choice([1, 4, 7, 10]) - 1
             months = [first + 3 * place for place in range(4 * YEARS + 1)]
@@ -59,7 +59,7 @@ class Made:
         return [ends[4 * year : 4 * year + 5] for year in range(YEARS)]
 
     def _filings(self, year: int, quarter: int) -> Iterator[tuple[str, date]]:
-        """Return the filings about a quarter; a few are missing from the record."""
+        """Yield the form and day of each filing about a quarter. Some quarters have no filing on record."""
         random = self.random
         if (self.calendar == "half-years" and quarter % 2 == 0) or random.random() < 0.06:
             return
@@ -100,7 +100,7 @@ class Made:
         return [0, quarter] if alone else [0]
 
     def _shares(self, year: int, places: list[int]) -> int:
-        """The weighted shares of quarters, as a filing of a year states them."""
+        """Return the weighted shares of quarters, as stated in a filing of `year`."""
         growth = GROWTHS[self.seed % len(GROWTHS)]
         weighted = sum((1 + growth) ** place for place in places) / len(places)
         return round(1000 * (4 if year >= self.split_year else 1) * weighted)
@@ -123,7 +123,7 @@ class Made:
 
 
 def company(seed: int) -> dict[str, Any]:
-    """Return the answer of companyfacts for an invented company."""
+    """Return the response of companyfacts for an invented company."""
     units: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
     for (name, unit, *_), fact in Made(seed).facts.items():
         units[name][unit].append(fact)

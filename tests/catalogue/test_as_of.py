@@ -1,4 +1,4 @@
-"""Joins as of an instant, compared with a slow computation of the rule: the newest period known then, in its newest
+"""Joins as of an instant, compared with a slow computation of the rule: the newest period known then, in its last
 statement.
 """
 
@@ -37,7 +37,7 @@ def bar(hours, day, close, symbol="QBG", entity="1"):
 
 
 def newest(rows, hours, period):
-    """The newest period among rows public by then, in the statement published last; None without any."""
+    """Return the newest period among the rows public by then, in its last statement; None without rows."""
     existing = [row for row in rows if row["available_at"] <= at(hours)]
     if not existing:
         return None
@@ -135,7 +135,7 @@ def period(hours, start, end, number, **more):
     return fact(hours, 0, number) | {"period_start": start, "period_end": end} | more
 
 
-# Of calendars as companies have them: (months, the period before, the newest one).
+# Fiscal calendars that companies use: (months, previous period, newest period).
 CALENDARS = {
     "12-WEEKS": (3, ("2023-01-01", "2023-03-25"), ("2023-03-26", "2023-06-17")),
     "13-WEEKS": (3, ("2023-01-01", "2023-04-01"), ("2023-04-02", "2023-07-01")),
@@ -323,7 +323,7 @@ def test_a_panel_breaks_ties_between_equal_instants_as_the_views_do(world, backw
 
 
 def unrecorded(ratio, hours=4, days=8):
-    """Bars of one symbol, followed on a day by a split that no source recorded."""
+    """Return bars of one symbol whose close changes on day `hours` by a split that no source recorded."""
     return [bar(day, day, 100 / (ratio if day >= hours else 1)) for day in range(days)]
 
 

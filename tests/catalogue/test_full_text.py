@@ -1,4 +1,4 @@
-"""Full-text search: BM25 in SQL, compared with a slow computation of the formula, and the query language."""
+"""Full-text search: BM25 in SQL, compared with a slow computation of the formula, and its query language."""
 
 import math
 import re
@@ -26,7 +26,7 @@ def words(text):
 
 
 def clauses(query):
-    """The alternatives of a query, each a list of word sequences that must all stand in a text."""
+    """Return the alternatives of a query. Each is a list of word sequences that a text must contain."""
     alternatives, joined = [], False
     for piece in re.findall(r'"[^"]*"|[^\s"]+', query):
         if piece == "AND":
@@ -46,7 +46,7 @@ def holds(text, sequence):
 
 
 def slow_bm25(texts, query):
-    """Document number to score, straight from the formula."""
+    """Return the scores of matching texts by number, computed directly from the formula."""
     terms = sorted({word for alternative in clauses(query) for sequence in alternative for word in sequence})
     mean = sum(map(len, texts)) / len(texts)
     scores = {}

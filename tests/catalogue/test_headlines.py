@@ -1,4 +1,4 @@
-"""How well a search by meaning finds an article by what another newsroom made of the same event, beside BM25.
+"""How well a search by meaning, or BM25, finds an article from another newsroom's headline about the same event.
 
 headlines.txt: 200 events, each with the headlines of two newsrooms. headlines_disguised.txt: 204 events whose second
 headline shares as few words as possible with the first (a company is named by its products, a number in words), which
@@ -36,7 +36,7 @@ def test_a_search_by_meaning_finds_the_same_event(world, name, least_first, leas
     outcome = world(news=news, text_vectors=vectors)
     share = {}
     for how in (meaning, words):
-        places = []  # of the first headline of each event among what is found by the second
+        places = []  # the place of each event's first headline among the results for its second headline
         for number, (_, question) in enumerate(result):
             ids = [row["id"] for row in how(outcome, question)]
             places.append(ids.index(f"bzNews_{number}") if f"bzNews_{number}" in ids else None)

@@ -1,4 +1,4 @@
-"""The concepts of line items as companies use them: figures under a company's name are of its annual report."""
+"""The concepts that companies use for line items. The figures under a company's name are from its annual report."""
 
 from collections import defaultdict
 from datetime import date, timedelta
@@ -101,7 +101,7 @@ ifrs-full:AdministrativeExpense 30 year TWD
 
 
 def asked(facts, query="quarters", **options):
-    """The answer of a query about a company that states these facts."""
+    """Return the answer to a query about a company with these facts."""
     companies = Companies([{"cik": 7, "facts": facts}])
     rows = companies.world.run(query, ticker="0000000007", **options)
     companies.world.connection.close()
@@ -113,7 +113,7 @@ def year_of(table):
 
 
 def all_of(table):
-    """A company that states these facts in an annual report: concept, value, year or day (or one before), unit."""
+    """Return the line items of an annual report. Each line: concept, value, `year`, `day` or `before`, unit."""
     facts = {}
     days = {"before": (None, "2022-12-31"), "year": YEAR}
     for place, line in enumerate(table.strip().splitlines()):
@@ -174,7 +174,7 @@ dei:EntityCommonStockSharesOutstanding 8 day shares
 
 
 def test_an_earlier_balance_does_not_fall_back_to_a_broader_concept():
-    """An earlier day's cash excludes restricted cash, and its equity excludes minorities."""
+    """Cash of an earlier day excludes restricted cash, and equity excludes minorities."""
     rows = [
         row for row in all_of(A_COMPANY_OF_MINORITIES) if row["item"] in ("cash", "equity", "total_equity", "shares")
     ]
@@ -195,7 +195,7 @@ def test_a_filing_in_two_currencies_counts_in_the_companys_own_currency():
 
 @pytest.mark.parametrize(("last", "expected"), [(1.0, 4.0), (0.8, None)])
 def test_trailing_earnings_per_share_are_null_across_a_split(last, expected):
-    """No filing states its weighted shares: net income and earnings per share determine their number."""
+    """No filing states its weighted shares, so they are derived from net income and earnings per share."""
     quarters = [("01-01", "03-31"), ("04-01", "06-30"), ("07-01", "09-30"), ("10-01", "12-31")]
     facts = {"NetIncomeLoss": ("USD", []), "EarningsPerShareDiluted": ("USD/shares", [])}
     for place, (start, end) in enumerate(quarters):
@@ -220,7 +220,7 @@ TRANSITION = """
 
 
 def revenue_of(table, *spans):
-    """By span and last day, of a company that states these revenues: days, value, form, filing day."""
+    """Return revenues by span and last day. Each line of `table`: first day, last day, value, form, filing day."""
     statement = []
     for place, line in enumerate(table.strip().splitlines()):
         start, end, value, form, *filed = line.split()
@@ -233,7 +233,7 @@ def revenue_of(table, *spans):
 
 
 def test_a_change_of_the_fiscal_year_loses_no_quarter():
-    """The year ends in June, then in December: a transition report covers the six months between them."""
+    """The fiscal year's end moves from June to December. A transition report covers the six months in between."""
     result = revenue_of(TRANSITION, "quarter", "year", "ttm")
     quarters = [result.pop(("quarter", end)) for end in sorted(end for span, end in result if span == "quarter")]
     assert quarters == [10, 11, 12, 13, 14, 15, 16]
@@ -264,7 +264,7 @@ RESTATED = """
 
 @pytest.mark.parametrize(("table", "last"), [(AFFIRMED, 22), (RESTATED, 25)])
 def test_the_fourth_quarter_is_derived_only_from_a_consistent_year(table, last):
-    """A restated year counts where the nine months were stated again since; no twelve months mix old and new."""
+    """A restated year counts only if the nine months were stated again since. No twelve months mix old and new."""
     result = revenue_of(table, "quarter", "ttm")
     assert result["quarter", "2022-12-31"] == last
     assert ("ttm", "2023-09-30") not in result
@@ -287,7 +287,7 @@ SPUN_OFF = """
     [("2023-03-01", 25, 95), ("2023-11-01", None, None), ("2024-03-01", 20, 84), ("2025-03-01", 20, 84)],
 )
 def test_restated_and_unrestated_figures_are_never_combined(day, quarter, months):
-    """A part of the company is divested: nine months are restated first, the year half a year later, and again."""
+    """Part of the company is divested. The nine months are restated first, then the year, and later the year again."""
     known = "\n".join(line for line in SPUN_OFF.strip().splitlines() if line.split()[-1] < day)
     result = revenue_of(known, "quarter", "ttm")
     assert result.get(("quarter", "2022-12-31")) == quarter
@@ -308,7 +308,7 @@ PaymentsToAcquirePropertyPlantAndEquipment 2015-01-26 2015-07-26 54000000 10-Q 2
 
 
 def figures_of(table, item, span):
-    """The figures of an item by the last day of their period, of a company that states these values in dollars."""
+    """Return an item's values by the last day of their period, for a company with these facts in dollars."""
     facts = defaultdict(list)
     for line in table.strip().splitlines():
         name, start, end, value, form, filed = line.split()
@@ -322,7 +322,7 @@ def figures_of(table, item, span):
 
 
 def test_a_figure_repeated_in_millions_is_not_a_restatement():
-    """247,304 thousand and 247 million are one figure, so the year of 2015's first half can be computed."""
+    """247,304 thousand and 247 million are the same figure, so the twelve months to July 2015 can be computed."""
     assert figures_of(ROUNDED, "operating_cash_flow", "ttm")["2015-07-26"] == 905_656_000 + 409_000_000 - 247_000_000
     cash = 905_656_000 - 122_381_000 + 409_000_000 - 54_000_000 - (247_000_000 - 52_000_000)
     assert figures_of(ROUNDED, "free_cash_flow", "ttm")["2015-07-26"] == cash

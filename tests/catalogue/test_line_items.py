@@ -1,4 +1,4 @@
-"""Line items, quarters and trailing twelve months: an independent computation over the same facts finds the same."""
+"""Line items, quarters and trailing twelve months equal those of an independent computation over the same facts."""
 
 import csv
 import json
@@ -23,7 +23,7 @@ DATASETS = ("xbrl_facts", "sec_facts")
 
 
 class Companies:
-    """A world with the answers of companyfacts, and an oracle for each company."""
+    """A world with responses of companyfacts, and an oracle for each company."""
 
     def __init__(self, answers, as_of="2030-01-01T00:00:00Z"):
         self.world = World(as_of, {}, DATASETS)
@@ -49,7 +49,7 @@ class Companies:
         return Oracle(self.answers[cik], concepts, sums, parts)
 
     def at(self, pairs, fields):
-        """Return what is known about (CIK, instant) pairs, by CIK, instant and field."""
+        """Return the fields known at (CIK, instant) pairs, by CIK, instant and field."""
         query = catalogue.get("line_items_as_of_event")
         bound = query.bind({"pairs": pairs, "fields": fields})
         listing = [pair | {"company": pair["ticker"]} for pair in json.loads(bound["pairs"])]
@@ -58,7 +58,7 @@ class Companies:
 
 
 def stored(cik, answer):
-    """The rows of `sec_facts` that an answer of companyfacts becomes, each public on the evening of its filing date."""
+    """Yield the rows of `sec_facts` from a response of companyfacts, each public on the evening of its filing date."""
     for taxonomy, concepts in answer["facts"].items():
         for name, concept in concepts.items():
             for unit, facts in concept["units"].items():
@@ -164,7 +164,7 @@ FACT = {"form": "10-K", "filed": "2020-02-20"}
 
 
 def one_company(**concepts):
-    """A company that states these facts in dollars: (start, end, value, accession number, other fields)."""
+    """Return a company with these facts in dollars: (start, end, value, accession number, other fields)."""
     units = {
         name: {"units": {"USD": [
             FACT | {"start": start, "end": end, "val": value, "accn": accession} | other
@@ -240,7 +240,7 @@ def table(name):
 
 
 def test_line_items_equal_published_figures_of_real_companies():
-    """The facts are as EDGAR states them; the figures as the companies' reports and releases give them, or none."""
+    """The facts are from EDGAR, the figures from companies' reports and releases. An empty value means no figure."""
     answers = {}
     for row in table("real_facts.csv"):
         taxonomy, name = row.pop("concept").split(":")

@@ -1,4 +1,4 @@
-"""The macros for one company return the same as its newest revisions, for any revisions."""
+"""The macros for one company return the newest revisions of its records, whatever the revisions are."""
 
 import hashlib
 
@@ -23,7 +23,7 @@ OF_A = dict.fromkeys(KEYS, "ticker = 'A'") | {"news": "list_contains(tickers, 'A
 
 @st.composite
 def revisions(draw, name):
-    """Revisions of few keys, between which the company changes; some share instant and evidence."""
+    """Draw revisions of a few keys. A key's company may change, and revisions may share instant and evidence."""
     rows, types = [], {column.name: column.type for column in get(name).columns}
     for number in range(draw(st.integers(0, 8))):
         row = {

@@ -1,4 +1,4 @@
-"""Query parameters: every spelling a caller may use, the one that is bound, and refusals that name the field."""
+"""Query parameters: every spelling that a caller may use, the bound value, and errors that name the field."""
 
 import json
 from datetime import date, datetime, timezone

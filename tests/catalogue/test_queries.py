@@ -1,4 +1,4 @@
-"""The answer of each catalogue query, on worlds small enough to see it."""
+"""The answer of each catalogue query, on worlds small enough to work it out by hand."""
 
 from datetime import date
 
@@ -279,7 +279,7 @@ def test_pages_and_results_are_found_by_words(world):
 
 
 def snapshot(world, section, **rows):
-    """Return one section of an earnings snapshot: value and evidence by name."""
+    """Return one section of an earnings snapshot: the value and the evidence by name."""
     result = world("2024-03-31T12:00:00Z", **rows).run("earnings_snapshot", ticker="QBG")
     return {row["name"]: (row["value"], row["evidence_ids"]) for row in result if row["section"] == section}
 

@@ -1,4 +1,4 @@
-"""Questions over several sources: one row of the most preferred source that was public, whatever came later."""
+"""Queries over several sources return the row of the most preferred source that was public, whatever came later."""
 
 import json
 from datetime import date, datetime, timedelta, timezone
@@ -23,7 +23,7 @@ def at(hours):
 
 
 def at_instants(world, name, hours, company=COMPANY, **values):
-    """Return the answer of a query of pairs about the company at each instant."""
+    """Return the answer to a query of (company, instant) pairs, for the company at each instant."""
     query = catalogue.get(name)
     world.add(query.reads)
     bound = query.bind(values | {"pairs": [("ACME", at(hour)) for hour in hours]})
@@ -43,14 +43,14 @@ def bar(source, hours, day, close):
 
 
 def random_bars(seed):
-    """Bars of all sources; no two of one source at one instant."""
+    """Return bars of all sources, at most one per source and instant."""
     random = Random(seed)
     instants = random.sample([(source, hour) for source in BARS for hour in range(20)], 14)
     return [bar(source, hour, random.randrange(4), float(random.randrange(50, 90))) for source, hour in instants]
 
 
 def best_bar(rows, hours, day=None):
-    """Return the bar of the newest day, or of a day, from the most preferred source public by then, as last stated."""
+    """Return the bar of the newest day, or of `day`: the last one by then from the most preferred source."""
     public = [(source, row) for source, row in rows if row["available_at"] <= at(hours)]
     public = [each for each in public if day is None or each[1]["date"] == day]
     if not public:
@@ -113,7 +113,7 @@ def fact(source, hours, end, accession, value):
 
 
 def random_facts(seed):
-    """Facts of both sources, each instant one's alone or both sources' statement of the same filing."""
+    """Return random facts. Each instant has a fact of one source, or both sources' facts from the same filing."""
     random = Random(seed)
     rows = []
     for hour in random.sample(range(20), 10):
@@ -124,7 +124,7 @@ def random_facts(seed):
 
 
 def last_statement(rows, hours, end=None):
-    """Return the last statement of the newest period, or of one, by then; EDGAR's if the graph had not stated it."""
+    """Return the last statement by then of the newest period, or of `end`. EDGAR's counts until the graph has it."""
     public = [(source, row) for source, row in rows if row["available_at"] <= at(hours)]
     public = [each for each in public if end is None or each[1]["period_end"] == end]
     first_of_graph = {}

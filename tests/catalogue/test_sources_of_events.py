@@ -1,4 +1,4 @@
-"""Articles, calls, dividends and splits of several sources: each once, as the most preferred source has it at T."""
+"""Articles, calls, dividends and splits of several sources: each appears once, as in its preferred source at T."""
 
 from datetime import datetime, timedelta, timezone
 from random import Random
@@ -15,14 +15,14 @@ ACTIONS = {"dividends": ("dividends", "polygon_dividends"), "splits": ("splits",
 
 
 def statements(sources, seed):
-    """Which source states which thing from which hour on: (source, thing, hour), in any order."""
+    """Return the hour from which a source states a thing, as (source, thing, hour) in random order."""
     random = Random(seed)
     places = [(source, thing) for source in sources for thing in range(6)]
     return [(*place, random.randrange(24)) for place in random.sample(places, 9)]
 
 
 def preferred(sources, statement, hour):
-    """The source of each thing that some source states by an hour."""
+    """Return the preferred source of each thing stated by an hour."""
     public = [(source, thing) for source, thing, since in statement if since <= hour]
     return {thing: min((s for s, other in public if other == thing), key=sources.index) for _, thing in public}
 
@@ -98,7 +98,7 @@ def test_a_call_is_shown_once_from_the_graph_or_else_earningscall():
     ],
 )
 def test_only_calls_at_about_the_same_time_count_as_the_same_call(hours, quarter, is_same):
-    """An earnings call is the graph's call that starts with it; another event of that day is another call."""
+    """An earnings call is the same as the graph's call that starts with it, but not as another event of that day."""
     source, statement = call("call_transcripts", 0, 0)
     other = call("transcripts", 0, 0)[1] | {"fiscal_quarter": quarter}
     other["conference_datetime"] = (CALL + timedelta(hours=hours)).isoformat()

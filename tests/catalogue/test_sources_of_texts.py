@@ -1,4 +1,4 @@
-"""Searches over several sources: each text once, with the score of a slow reading of all texts that were public."""
+"""Searches over several sources find each text once, with the score of a slow computation over all public texts."""
 
 import json
 import math
@@ -40,7 +40,7 @@ def article(source, number, hour):
 
 
 def call(source, number, hour):
-    """One call of two texts; the graph's are exchanges, earningscall.biz's are turns or, of odd calls, a whole text."""
+    """Yield a source's rows of one call: two exchanges of the graph, or two turns, or one text if `number` is odd."""
     start = (CALL - timedelta(days=90 * number)).isoformat()
     texts = call_texts(source, number)
     if source == "qa_exchanges":
@@ -65,7 +65,7 @@ def call_texts(source, number):
 
 
 def due(texts, query):
-    """The score of each text by its name."""
+    """Return the score of each text, by name."""
     names = list(texts)
     result = slow_bm25([texts[name].lower() for name in names], query) if names else {}
     return {names[number]: pytest.approx(score, abs=2e-6) for number, score in result.items()}

@@ -1,4 +1,4 @@
-"""Total return: bars, splits and dividends as they were public at as_of."""
+"""Total return from the bars, splits and dividends that were public at as_of."""
 
 from datetime import date, timedelta
 

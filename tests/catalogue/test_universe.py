@@ -1,4 +1,4 @@
-"""The query `universe`: a company's status by its filings, as of each instant of its life."""
+"""The query `universe`: a company's status according to its filings, as of each instant of its life."""
 
 from datetime import date, timedelta
 
@@ -31,7 +31,7 @@ STRUCK = event(
 DARK = event(4, "2024-06-03", "deregistered", "15-12G", effective_on="2024-09-01")
 
 
-# What EDGAR's submissions list of two companies around the removal of notes that had matured.
+# Two companies' filings in EDGAR's submissions, around the delisting of notes that had matured.
 APPLE = """
     2019-11-15 8-A12B, 2019-11-15 CERT, 2021-10-29 10-K, 2022-01-28 10-Q,
     2022-04-29 10-Q, 2022-07-29 10-Q, 2022-10-28 10-K, 2022-11-09 25-NSE,
@@ -46,7 +46,7 @@ STRUCK_OFF = "2021-03-01 10-K, 2022-06-01 8-K:3.01, 2022-09-01 25-NSE, 2022-11-0
 
 
 def history(table, told_by="submissions"):
-    """The events of filings written as "day form", with an item of an 8-K behind a colon."""
+    """Yield the events of filings written as "day form"; a colon precedes an item of an 8-K."""
     for number, filing in enumerate(table.split(",")):
         day, form, *items = filing.replace(":", " ").split()
         kind = event_of(form, items)
@@ -58,7 +58,7 @@ def history(table, told_by="submissions"):
 
 @pytest.fixture
 def status(world):
-    """The status of a company as of the noon of a day, None where it is not in the answer."""
+    """A function that returns a company's status at noon of a day, or None if it is not in the answer."""
 
     def ask(day, *events, statuses=ALL, cik=ALPHA):
         result = world(f"{day}T17:00:00Z", universe_events=events).run("universe", statuses=statuses)
@@ -122,7 +122,7 @@ STATUS = {
     "Microsoft reports after a removal and gave no notice of a delisting": (list(history(MICROSOFT)), {
         "2019-12-01": "listed", "2021-09-12": "listed", "2021-09-13": "uncertain", "2021-10-25": "uncertain",
         "2021-10-26": "listed", "2026-02-03": "listed"}),
-    # The submissions on record may begin too late for a notice of the year before, and foreign companies file no 8-K.
+    # The recorded submissions may begin too late for a notice of the year before. Foreign companies file no 8-K.
     **{f"a notice was given or would not be seen: {table}": (
         [ONCE_LISTED, *history(table)],
         {"2022-09-10": "listed", "2022-09-11": "uncertain", last: "uncertain", reported: "registered",

@@ -1,4 +1,4 @@
-"""Nearest vectors: cut to what is public and to the company first, then ranked; thresholds, seeds, clear refusals."""
+"""Nearest vectors: limited to public vectors and the company before ranking; thresholds, seeds and refusals."""
 
 import math
 from random import Random

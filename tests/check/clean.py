@@ -1,6 +1,6 @@
-"""Pipelines that look back only. Run by the check, never imported.
+"""Pipelines that only look back. Run by the check, never imported.
 
-The last ones have the shapes that leakprobe 0.2.2 and nullcheck 0.2.5 have as correct.
+The last ones have the form of examples that leakprobe 0.2.2 and nullcheck 0.2.5 document as correct.
 """
 
 import logging
@@ -87,17 +87,17 @@ def timed(session):
 
 
 def on_days(frame, feature):
-    """A feature by symbol on every fifth day, from the rows up to that day."""
+    """Return a feature by symbol on every fifth day, computed from the rows up to that day."""
     days = sorted(frame["date"].unique())[::5]
     parts = [feature(frame[frame["date"] <= day], day).rename("feature") for day in days]
     return pd.concat(part.reset_index().assign(date=day) for part, day in zip(parts, days, strict=True))
 
 
 def sum_up_to_a_cutoff(session):
-    """leakprobe, retail: what every customer has spent so far."""
+    """leakprobe, retail: each customer's spending up to the cut-off."""
     return on_days(bars(session), lambda seen, _day: seen["close"].mul(seen["volume"]).groupby(seen["symbol"]).sum())
 
 
 def warm_up_left_open(session):
-    """nullcheck, its demonstration without its fault: undefined until the warm-up is over."""
+    """nullcheck, its demonstration without the fault: undefined until the warm-up has ended."""
     return wide(session)["AAA"].diff().abs().rolling(100).mean()

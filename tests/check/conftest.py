@@ -1,4 +1,4 @@
-"""A lake whose later rows change the past: a company that ends, a name that changes, a restatement."""
+"""A lake whose later rows change the past: a company ends, a name changes, figures are restated."""
 
 import math
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ def prices() -> Iterator[dict[str, Any]]:
 
 
 def facts() -> Iterator[dict[str, Any]]:
-    """Revenues of six months, stated forty days after each, and restated forty days later."""
+    """Yield revenues of six months, each filed forty days after the month's end and restated forty days later."""
     for month in range(1, 7):
         end = date(2023, 10, 31) + timedelta(days=30 * month)
         for restated in (0, 1):

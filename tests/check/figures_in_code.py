@@ -1,4 +1,4 @@
-"""Figures of later days, as a module."""
+"""A module with the figures of later days."""
 
 FIGURES = [
     10.0, 10.5, 11.0, 11.5, 12.0, 12.5, 13.0, 13.5, 14.0, 14.5, 15.0, 15.5, 16.0, 16.5, 17.0, 17.5, 18.0, 18.5, 19.0,

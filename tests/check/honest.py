@@ -1,4 +1,4 @@
-"""Forty functions that look back only, in the styles of pandas, polars and DuckDB. Run by the check, never imported.
+"""Forty functions that only look back, in the styles of pandas, polars and DuckDB. Run by the check, never imported.
 
 Half of them, marked with their source, follow the steps of public notebooks.
 """

@@ -1,6 +1,6 @@
-"""Features that look ahead, each in a way that is met in the wild. Run by the check, never imported.
+"""Features that look ahead, each in a way that occurs in practice. Run by the check, never imported.
 
-The last ones have the shapes that the documentation of leakprobe 0.2.2 and nullcheck 0.2.5 plants.
+The last ones have the form of leaks in the documentation of leakprobe 0.2.2 and nullcheck 0.2.5.
 """
 
 import time
@@ -160,7 +160,7 @@ def cached_in_the_module(session):
 
 
 def on_days(frame, feature):
-    """A feature by symbol on every fifth day, from the rows up to that day and from all rows."""
+    """Return a feature by symbol on every fifth day. `feature` gets the rows up to that day, all rows, and the day."""
     days = sorted(frame["date"].unique())[20::5]
     parts = [feature(frame[frame["date"] <= day], frame, day).rename("feature") for day in days]
     return pd.concat(part.reset_index().assign(date=day) for part, day in zip(parts, days, strict=True))
@@ -174,23 +174,23 @@ def statements(session):
 
 
 def mean_without_a_cutoff(session):
-    """leakprobe, S1: the aggregate of every row instead of the visible ones."""
+    """leakprobe, S1: an aggregate of all rows instead of the visible rows."""
     return on_days(bars(session), lambda _seen, every, _day: by_symbol(every).mean())
 
 
 def mean_of_weekdays_without_a_cutoff(session):
-    """leakprobe, S1: the same, grouped by the weekday."""
+    """leakprobe, S1: the same, by weekday."""
     frame = bars(session).assign(symbol=lambda f: f["date"].dt.dayofweek)
     return on_days(frame, lambda _seen, every, _day: by_symbol(every).mean())
 
 
 def rows_counted_without_a_cutoff(session):
-    """leakprobe, its demonstration: events counted whose day has not come."""
+    """leakprobe, its demonstration: counts events whose day has not come."""
     return on_days(bars(session), lambda _seen, every, _day: by_symbol(every).size())
 
 
 def turnover_by_the_period(session):
-    """leakprobe, S2: a feature of prices reads a table of filings, whose delay it does not take over."""
+    """leakprobe, S2: a feature of prices reads a table of filings and ignores the delay of filings."""
     figures = statements(session)
 
     def turnover(seen, _every, day):
@@ -200,13 +200,13 @@ def turnover_by_the_period(session):
 
 
 def net_of_another_table(session):
-    """leakprobe, S2: a sum less the rows of a second table that no clock limits."""
+    """leakprobe, S2: a sum minus the rows of a second table that no clock limits."""
     other = statements(session)["value_number"].sum()
     return on_days(bars(session), lambda seen, _every, _day: by_symbol(seen).sum() - other)
 
 
 def outcome_joined_by_key(session):
-    """leakprobe, S3: events up to the day, joined to an outcome that has a clock of its own."""
+    """leakprobe, S3: events up to the day, joined to outcomes that have a separate clock."""
     outcomes = statements(session)[["period_end", "value_number"]]
     events = statements(session)[["symbol", "date", "period_end"]]
 
@@ -217,7 +217,7 @@ def outcome_joined_by_key(session):
 
 
 def hours_to_an_end_to_come(session):
-    """leakprobe, S3: how long it took, of events whose end is not over."""
+    """leakprobe, S3: durations of events that have not ended."""
     figures = statements(session)
     figures["days"] = (figures["public"] - figures["date"]).dt.days * figures["value_number"]
     frame = pd.concat([bars(session), figures])
@@ -225,21 +225,21 @@ def hours_to_an_end_to_come(session):
 
 
 def opened_instead_of_resolved(session):
-    """leakprobe, its first page: rows chosen by the wrong one of their two clocks."""
+    """leakprobe, its first page: rows selected by the wrong one of their two clocks."""
     figures = statements(session)
     days = sorted(bars(session)["date"].unique())[20::5]
     return pd.Series({day: figures[figures["date"] <= day]["value_number"].mean() for day in days}, name="feature")
 
 
 def outcome_on_the_row_of_its_event(session):
-    """leakprobe, S4: an outcome in the event's row, under the event's clock."""
+    """leakprobe, S4: an outcome stored in its event's row, under the event's clock."""
     frame = bars(session)
     frame["outcome"] = by_symbol(frame).shift(-5) / frame["close"]
     return on_days(frame, lambda seen, _every, _day: seen.groupby("symbol")["outcome"].mean())
 
 
 def scaled_by_all_of_time(session):
-    """leakprobe, S5: what was visible, scaled by a mean and a deviation of all rows."""
+    """leakprobe, S5: visible values, scaled by the mean and deviation of all rows."""
 
     def score(seen, every, _day):
         return (by_symbol(seen).sum() - every["close"].mean()) / every["close"].std()
@@ -252,7 +252,7 @@ def true_range(session, symbol="AAA"):
 
 
 def warm_up_filled_backwards(session):
-    """nullcheck, its demonstration: an indicator's undefined first rows are those of after the warm-up."""
+    """nullcheck, its demonstration: an indicator's undefined first rows get values from after the warm-up."""
     return true_range(session).rolling(100).mean().bfill()
 
 
@@ -262,6 +262,6 @@ def stop_by_a_filled_warm_up(session):
 
 
 def week_spread_over_its_days(session):
-    """nullcheck, its first page: a week's bar on each of the days it is made of."""
+    """nullcheck, its first page: a week's bar repeated on each of its days."""
     days = wide(session)["BBB"]
     return days.resample("W-FRI").last().reindex(days.index, method="bfill")

@@ -1,4 +1,4 @@
-"""Functions that read data that the lake does not date, each in another way. Run by the check, never imported."""
+"""Functions that read data that the lake does not date, each in a different way. Run by the check, never imported."""
 
 import os
 import sqlite3

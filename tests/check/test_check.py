@@ -149,7 +149,7 @@ def test_a_changed_text_is_reported_even_if_the_text_identifies_the_row():
 
 
 def tasks_of(children, monkeypatch):
-    """The tasks of the checks from now on, as they are given to these processes."""
+    """Return a list that collects the tasks that the checks give to these processes from now on."""
     tasks, run = [], children.run
     monkeypatch.setattr(children, "run", lambda part: tasks.extend(part) or run(part))
     return tasks

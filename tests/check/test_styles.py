@@ -1,4 +1,4 @@
-"""Functions in the styles of pandas, polars and DuckDB: none that looks back is accused, each that looks ahead is."""
+"""Functions in the styles of pandas, polars and DuckDB: those that look ahead are accused, and no others."""
 
 import ast
 import sys
@@ -95,6 +95,6 @@ def test_a_check_that_compared_nothing_is_an_error(function, since, until, reaso
 
 
 def test_the_cut_of_a_history_that_begins_late_lies_after_its_first_row(lake):
-    """As of the first instant itself it has no rows, so only the two worlds of its one cut are compared."""
+    """There are no rows as of the first instant itself, so only the two worlds of the one cut are compared."""
     report = check(of_the_end, SINCE, "2024-06-16", trials=1, lake=lake)
     assert (report.findings, report.compared) == ([], 2)

@@ -37,7 +37,7 @@ def article(number: int, title: str, created: datetime, updated: datetime | None
 
 @pytest.fixture(scope="session")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two articles; the first was rewritten a day later. One record without a date."""
+    """A lake with two articles, the first rewritten a day later, and one record without a date."""
     lake = Lake(tmp_path_factory.mktemp("cli") / "lake")
     late = CREATED + timedelta(days=1)
     lost = StagedGap("unverifiable", "created is missing or unreadable", "neo4j:News:bzNews_9", CREATED)
@@ -67,7 +67,7 @@ Pitlake = Callable[..., Said]
 
 @pytest.fixture
 def pitlake(lake: Path, capfdbinary: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch) -> Pitlake:
-    """Run a command line in this process, on the small lake."""
+    """A function that runs a command line on the small lake in this process."""
     monkeypatch.setenv("PITLAKE_LAKE", str(lake))
 
     def run(*arguments: str) -> Said:
@@ -80,7 +80,7 @@ def pitlake(lake: Path, capfdbinary: pytest.CaptureFixture, monkeypatch: pytest.
 
 
 def process(*arguments: str, lake: Path, **settings: object) -> subprocess.Popen:
-    """Run a command line in a separate process, on a lake."""
+    """Start a command line on a lake in a separate process."""
     return subprocess.Popen(
         [sys.executable, "-c", "from pitlake.cli import main; main()", *arguments],
         env=os.environ | {"PITLAKE_LAKE": str(lake), "PYTHONPATH": str(ROOT)},

@@ -1,4 +1,4 @@
-"""The commands beside `query`: catalogue, dictionary, versions, gaps, doctor."""
+"""Commands other than `query`: catalogue, dictionary, versions, gaps, doctor."""
 
 import json
 import shutil
@@ -91,7 +91,7 @@ def test_doctor_finds_a_damaged_lake(pitlake, lake, tmp_path):
 
 
 def break_one(pattern):
-    """Damage a lake: remove one file of that kind."""
+    """Return a function that removes one file that matches the pattern from a lake."""
 
     def broken(root):
         (result, *_) = sorted(root.glob(pattern), reverse=True)

@@ -7,7 +7,7 @@ from pitlake.cli import cli
 
 
 def groups(command, path=("pitlake",)):
-    """A group and the groups below it, by path."""
+    """Yield a group and the groups below it, with their paths."""
     context = click.Context(command, info_name=path[-1])
     if isinstance(command, click.Group):
         yield " ".join(path), command
@@ -16,7 +16,7 @@ def groups(command, path=("pitlake",)):
 
 
 def commands(command, path=("pitlake",)):
-    """Every command, by path."""
+    """Yield a command and the commands below it, with their paths."""
     yield " ".join(path), command
     if isinstance(command, click.Group):
         context = click.Context(command, info_name=path[-1])
@@ -29,7 +29,7 @@ GROUPS, COMMANDS = dict(groups(cli)), dict(commands(cli))
 
 @pytest.mark.parametrize("path", GROUPS)
 def test_no_summary_of_a_command_is_cut_at_80_columns(path):
-    # Click leaves two of 80 columns free.
+    # Click leaves two of the 80 columns empty.
     display = GROUPS[path].get_help(click.Context(GROUPS[path], info_name=path, terminal_width=78))
     commands = display.partition("\nCommands:\n")[2].splitlines()
     assert commands or "run" in path

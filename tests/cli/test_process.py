@@ -132,7 +132,7 @@ def test_a_command_imports_no_heavy_library_that_it_does_not_need(lake, tmp_path
     arguments = [sys.executable, "-c", code, " ".join(HEAVY), *command]
     environment = os.environ | {"PITLAKE_LAKE": str(lake), "FORGE_LAKE": str(tmp_path / "forge")}
     if command[0] == "query":
-        environment["XDG_CACHE_HOME"] = str(tmp_path)  # Nothing is cut yet.
+        environment["XDG_CACHE_HOME"] = str(tmp_path)  # An empty cache, in which nothing is cut yet.
     outcome = subprocess.run(arguments, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert outcome.returncode == 0, outcome.stderr
     assert set(outcome.stderr.splitlines()[-1].split()) == needed

@@ -1,4 +1,4 @@
-"""`pitlake query`: its output in every format, and what it refuses."""
+"""`pitlake query`: its output in every format, and its refusals."""
 
 import csv
 import io

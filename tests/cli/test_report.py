@@ -1,4 +1,4 @@
-"""`pitlake report`: writes the pages, prints their location, and refuses versions that it cannot compare."""
+"""`pitlake report` writes the pages, prints their location, and refuses versions that it cannot compare."""
 
 import json
 

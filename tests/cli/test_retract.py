@@ -1,4 +1,4 @@
-"""`pitlake retract`: what it says, and what sessions, receipts and `known_by` show afterwards."""
+"""`pitlake retract`: its output, and what sessions, receipts and `known_by` show afterwards."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The output of the command line on terminals of several widths, and without a question."""
+"""The output of the command line on terminals of several widths, and without a command."""
 
 import os
 import pty
@@ -24,7 +24,7 @@ WIDTHS = (80, 100, 160)
 
 
 def shown(arguments: Sequence[str], columns: int, lake: Path) -> tuple[list[str], str]:
-    """Return the lines of stdout on a terminal of that width, and all of stderr."""
+    """Return the lines of stdout on a terminal of this width, and all of stderr."""
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (50, columns))
     inputs = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
@@ -51,7 +51,7 @@ def _read(terminal: int) -> bytes:
 
 @pytest.fixture(scope="module")
 def titled_lake(tmp_path_factory):
-    """A lake with a long title and a stored receipt: its location, and the receipt's id."""
+    """The location of a lake with a long title, and the ID of its stored receipt."""
     outcome = Lake(tmp_path_factory.mktemp("terminal") / "lake")
     publish(
         outcome, "news", [article(1, "A headline that goes on " * 9, CREATED)], "a-run-with-a-long-name-1", (), CREATED
@@ -122,7 +122,7 @@ def test_a_cell_of_wide_or_accented_letters_takes_its_width(text, cells, cell):
 
 @contextmanager
 def stderr_on_a_terminal(monkeypatch, kind):
-    """Make stderr a terminal of 40 columns for a block; gives its other side."""
+    """Make stderr a terminal of 40 columns, and yield the terminal's other side."""
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (50, 40))
     monkeypatch.setenv("TERM", kind)

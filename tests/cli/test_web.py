@@ -1,4 +1,4 @@
-"""`pitlake web`: it says where it listens and with which token, answers, and ends when interrupted."""
+"""`pitlake web` prints its address and token, answers requests, and ends when interrupted."""
 
 import re
 import signal

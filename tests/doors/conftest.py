@@ -112,7 +112,7 @@ LOST = (
 
 
 def small(root: Path) -> Lake:
-    """A lake with news alone."""
+    """Create a lake with only news."""
     lake = Lake(root, allow_drift="other articles at each look")
     publish(lake, "news", news(), "news", LOST)
     return lake

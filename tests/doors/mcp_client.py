@@ -1,4 +1,4 @@
-"""A client of the MCP server, by the SDK: in this process, over stdio and over HTTP."""
+"""Clients of the MCP server from the SDK: in this process, over stdio and over HTTP."""
 
 import os
 import socket
@@ -37,7 +37,7 @@ GATED_TOOLS = tuple(call for call in EVERY_TOOL if call[0] not in UNGATED)
 
 
 def talk(to, *calls):
-    """Return the results of tool calls that one client makes one after the other."""
+    """Return the results of tool calls that one client makes in sequence."""
 
     async def conversation():
         async with Client(to) as client:
@@ -71,7 +71,7 @@ def stdio(lake, *more):
 
 
 def listens(pid, port):
-    """Return whether this process listens, and not another one that took the port first."""
+    """Return whether this process listens on the port, and not another process that was faster."""
     try:
         content = psutil.Process(pid).net_connections("tcp")
     except psutil.NoSuchProcess:
@@ -81,7 +81,7 @@ def listens(pid, port):
 
 @contextmanager
 def http(lake, *more):
-    """Start a server in a separate process on a free port, and return its address."""
+    """Start a server in a separate process on a free port, and yield its address."""
     while True:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))

@@ -1,4 +1,4 @@
-"""docs/adding-an-mcp-tool.md: its method, added to the toolbox, is a tool that answers as of the server's instant."""
+"""docs/adding-an-mcp-tool.md: its method becomes a tool that answers as of the server's instant."""
 
 import re
 from textwrap import dedent, indent

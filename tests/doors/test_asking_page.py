@@ -1,4 +1,4 @@
-"""docs/asking.md: every command and program in it works unchanged."""
+"""docs/asking.md: every command and program on the page works unchanged."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""run, search, receipts, replay and shell: typed by a person, and read by a pipe."""
+"""run, search, receipts, replay and shell, with output for a person and for a pipe."""
 
 import io
 import json
@@ -25,7 +25,7 @@ VALUES = {
 
 @pytest.fixture
 def pitlake(lake, capfdbinary, monkeypatch):
-    """Runs a command line in this process: exit code, stdout, stderr."""
+    """A function that runs a command line in this process and returns exit code, stdout and stderr."""
     monkeypatch.setenv("PITLAKE_LAKE", str(lake))
 
     def run(*arguments):
@@ -142,7 +142,7 @@ def test_receipts_are_listed_newest_first_without_those_cited_by_datasets(pitlak
         kept("run", "earnings_snapshot", "--ticker", "QBG"),
         kept("run", "news_latest", "--ticker", "QZP"),
     ]
-    for second, name in enumerate(outcome):  # as if they were kept a second apart
+    for second, name in enumerate(outcome):  # set the receipts' times one second apart
         (path,) = Path(os.environ["PITLAKE_LAKE"]).glob(f"_lake/receipts/{name}.json")
         os.utime(path, (1_700_000_000 + second, 1_700_000_000 + second))
     display, err = listed()

@@ -1,4 +1,4 @@
-"""A lake's contents at an instant, and what became public between two, by every interface."""
+"""A lake's contents at an instant, and what became public between two instants, in every interface."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Texts as vectors: the bundled model, a configured one, and a clear error if it is missing."""
+"""Embedding texts with the bundled model or a configured one, and a clear error if the model is missing."""
 
 import logging
 import subprocess

@@ -1,4 +1,4 @@
-"""A copy of what was public at an instant: the session's rows as Delta tables, whole and with a receipt, or gone."""
+"""A copy of what was public at an instant: the session's rows as Delta tables, complete with a receipt, or absent."""
 
 import hashlib
 import signal
@@ -30,7 +30,7 @@ def lake(market_lake):
 
 
 def rows(table):
-    """Rows as texts, in one order, however an engine keeps its types."""
+    """Return rows as sorted strings, which do not depend on an engine's types."""
     return sorted(map(str, (table if isinstance(table, list) else table.to_pylist())))
 
 
@@ -74,7 +74,7 @@ def test_the_receipt_records_the_question_and_its_hashes_are_reproducible(lake, 
     "revisions", [pytest.param(False, marks=pytest.mark.long), True], ids=["newest", "all revisions"]
 )
 def test_copies_of_lakes_that_differ_after_t_have_the_same_row_order(tmp_path, revisions, hindsight):
-    """Two lakes that differ in what came later, and so in their files."""
+    """The two lakes differ only in their later rows, and so in their files."""
     copies = []
     for number, lake in enumerate(build_twins(tmp_path)):
         with connect(AS_OF, lake=lake, hindsight=hindsight) as session:
@@ -119,7 +119,7 @@ def test_of_two_concurrent_copies_the_second_fails_and_the_first_stays_whole(lak
     target = str(tmp_path / "copy")
     with connect(AS_OF, lake=lake, datasets=["news"]) as session:
         (item,) = [each for each in export(session, target) if each.table == "news"]
-        walk, looks = Store.walk, [iter(())]  # as it was when the other lake was read, and then as it is now
+        walk, looks = Store.walk, [iter(())]  # the target looks empty once, and is then listed as it is
         monkeypatch.setattr(Store, "walk", lambda *inputs: looks.pop() if looks else walk(*inputs))
         with pytest.raises(LakeError, match="could not be written"):
             export(session, target)

@@ -1,4 +1,4 @@
-"""What users of pandas, polars and DuckDB try first on a session and a result works, or says what to do."""
+"""What users of pandas, polars and DuckDB try first on a session or a result works, or the error says what to do."""
 
 import re
 from datetime import date, datetime

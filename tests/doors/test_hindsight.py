@@ -1,4 +1,4 @@
-"""Sessions without hindsight: no view, macro or answer contains it, and named queries still work."""
+"""Sessions without hindsight: it is in no view, macro or answer, and named queries still work."""
 
 import json
 from datetime import datetime, timezone

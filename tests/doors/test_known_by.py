@@ -1,4 +1,4 @@
-"""known_by: the lake's state at an instant, by every interface; receipts state it, and no call widens it."""
+"""known_by: the lake's state at an instant, in every interface. Receipts state it, and no call widens it."""
 
 import io
 import json
@@ -41,7 +41,7 @@ COUNT = "SELECT count(*) AS articles FROM news"
 
 
 class Grown:
-    """A lake, and copies of its state after each commit, by commit time."""
+    """A lake, and a copy of it after each commit, by commit time."""
 
     def __init__(self, folder, seed: int, commits: int = 6) -> None:
         self.random = random.Random(seed)
@@ -67,7 +67,7 @@ class Grown:
         publish(self.lake, "news", edited, f"run-{number}", (lost,))
 
     def asks(self, count: int) -> Iterator[tuple[datetime, datetime, Lake]]:
-        """Random instants T and K, and the lake that stopped at K."""
+        """Yield random instants T and K, and the copy of the lake as of K."""
         times = sorted(self.stopped)
         for _ in range(count):
             as_of = MADE - timedelta(days=self.random.randrange(600, 900)) if self.random.random() < 0.7 else times[-1]
@@ -185,7 +185,7 @@ def test_a_receipt_without_a_known_by_field_is_still_valid(grown, tmp_path):
 
 @pytest.fixture
 def pitlake(grown, capfdbinary, monkeypatch):
-    """Runs a command line in this process: exit code, stdout, stderr."""
+    """A function that runs a command line in this process and returns exit code, stdout and stderr."""
     monkeypatch.setenv("PITLAKE_LAKE", str(grown.lake.root))
 
     def run(*line):

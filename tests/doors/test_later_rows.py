@@ -1,4 +1,4 @@
-"""Rows that became public after T change no answer as of T: two lakes that differ only later, by every interface."""
+"""Rows that became public after T change no answer as of T in any interface. Two lakes differ only in later rows."""
 
 from pathlib import Path
 
@@ -159,14 +159,14 @@ def test_pages_are_byte_identical_whatever_came_after_t(twins, page):
 
 @pytest.fixture(scope="module")
 def damaged(tmp_path_factory):
-    """Twins, of which the one that goes on has a damaged file of after T; then both with one of before T."""
+    """Twin lakes. The one with later rows has a damaged file from after T."""
     ends, goes_on = build_twins(tmp_path_factory.mktemp("damaged"))
     damage(goes_on, "prices", after=True)
     return ends, goes_on
 
 
 def damage(root, table, *, after):
-    """Overwrite the start of one file of a table, whose rows are all after T or all by it."""
+    """Overwrite the start of one file of a table whose rows are all after T, or all up to T."""
     files = Lake(root).snapshot().files(table)
     file = next(file for file in files if (file.lo > T if after else file.hi <= T))
     with Path(file.path).open("r+b") as session:

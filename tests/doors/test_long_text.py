@@ -1,4 +1,4 @@
-"""A text that is too long is refused at every entry with the same sentence, before anything is opened."""
+"""Every interface refuses a text that is too long with the same sentence, before it opens anything."""
 
 import io
 import sys

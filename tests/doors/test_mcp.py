@@ -1,4 +1,4 @@
-"""The MCP server's tools, driven by the SDK's own client: what they answer, and what they refuse."""
+"""The MCP server's tools, called by the SDK's own client: their answers and their refusals."""
 
 import json
 

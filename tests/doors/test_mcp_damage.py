@@ -1,4 +1,4 @@
-"""The MCP server's answers if files of the lake are missing or damaged: they reveal nothing from after T."""
+"""The MCP server's answers when files of the lake are missing or damaged reveal nothing from after T."""
 
 import os
 from functools import partial
@@ -20,7 +20,7 @@ APRIL = "2024-04-05T00:00:00Z"
 
 
 def astray(root, later):
-    """Return a lake's files with rows before APRIL, or with `later` its files without such rows."""
+    """Return a lake's files with rows up to APRIL, or with `later` its files with only later rows."""
     lake, looks = Lake(root), [instant("2024-04-10T00:00:00Z"), instant("2024-07-01T00:00:00Z")]
     for number, look in enumerate(looks):
         seen = [each for each in news() if (each["available_at"] < looks[0]) is (number == 0)]
@@ -33,7 +33,7 @@ HARMS = {
     "missing": Path.unlink,
     "damaged": lambda path: path.write_bytes(b"PAR1 no more"),
     "cut off": lambda path: os.truncate(path, path.stat().st_size // 2),
-    "rewritten": lambda path: pq.write_table(pq.read_table(path, partitioning=None).slice(1), path),  # with fewer rows
+    "rewritten": lambda path: pq.write_table(pq.read_table(path, partitioning=None).slice(1), path),  # with a row less
 }
 
 

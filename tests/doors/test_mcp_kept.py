@@ -1,4 +1,4 @@
-"""The sessions that an MCP server keeps for a client's next question; no call sees what another one did."""
+"""The sessions that an MCP server keeps for a client's next question. No call sees what another call did."""
 
 import shutil
 from concurrent.futures import ThreadPoolExecutor
@@ -30,7 +30,7 @@ def sessions():
 
 @pytest.fixture
 def ask_as_client(small_lake, sessions):
-    """Asks as a client and returns the process that answered."""
+    """A function that queries as a client and returns the process that answered."""
 
     def ask(who="", sql=COUNT, as_of=AS_OF, datasets=("news",), lake=small_lake):
         token = turns.client.set(who)

@@ -1,4 +1,4 @@
-"""What the MCP server offers besides its tools: resources, prompts, plain errors for wrong arguments, a token."""
+"""The MCP server's resources and prompts, its plain errors for wrong arguments, and its token."""
 
 import json
 import re

@@ -100,7 +100,7 @@ def test_slow_queries_do_not_hold_up_quick_queries(lake, monkeypatch):
 
 
 def call(address, sql, seconds=240):
-    """Return a server's answer to one question, asked without the SDK."""
+    """Return a server's response to one query, sent without the SDK."""
     order = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "query", "arguments": {"sql": sql}}}
     headers = {"Accept": "application/json, text/event-stream"}
     return requests.post(address, json=order, headers=headers, timeout=seconds).text
@@ -119,7 +119,7 @@ def test_hostile_http_clients_do_not_hold_up_quick_queries(lake):
         assert stream.status_code == 405
         start = time.monotonic()
         assert "bzNews" in call(address, ALL_NEWS)
-        alone = time.monotonic() - start  # on this machine, under its other load
+        alone = time.monotonic() - start  # on this machine, under its current load
         slow = [clients.submit(call, address, SLOW) for _ in range(40)]
         waits = []
         while len(waits) < 2:

@@ -1,4 +1,4 @@
-"""Session.run: named queries in Python, with their values checked and their answers in any form."""
+"""Session.run: named queries in Python, with validated values and answers in every form."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Without hindsight no answer depends on a name that was not public: two lakes, one of which has names from after T."""
+"""Without hindsight, no answer depends on a name that was not public. One of the two lakes has names from after T."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""The notebooks run from the top on any lake, and the magic asks as of the instant on its line."""
+"""The notebooks run from the top on any lake, and the magic queries as of the instant on its line."""
 
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -30,7 +30,7 @@ def test_a_notebook_runs_from_the_top(path, lake, monkeypatch):
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_is_stored_with_the_outputs_of_its_current_cells(path):
-    """`make notebooks` runs them on the demo's lake; a cell that was changed since has to be run again."""
+    """`make notebooks` runs them on the demo's lake. After a change to a cell, its notebook must be run again."""
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
     assert notebook.metadata.pitlake.ran == digest(notebook)

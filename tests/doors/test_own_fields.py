@@ -1,4 +1,4 @@
-"""Fields of a mounted table in a panel, beside line items and bars."""
+"""Fields of a mounted table in a panel, next to line items and bars."""
 
 from datetime import date
 
@@ -14,7 +14,7 @@ from pitlake.report import site
 ROWS = [
     ("XA", date(2024, 1, 31), 1.0, "2024-02-01T10:00:00Z"),
     ("XA", date(2024, 1, 31), 1.5, "2024-03-10T10:00:00Z"),  # restated
-    ("XA", date(2024, 6, 30), 9.0, "2024-02-02T10:00:00Z"),  # about a day to come
+    ("XA", date(2024, 6, 30), 9.0, "2024-02-02T10:00:00Z"),  # about a future day
     ("XB", date(2024, 2, 29), 2.0, "2024-03-01T10:00:00Z"),
 ]
 AT = ["2024-01-31T12:00:00Z", "2024-03-01T12:00:00Z", "2024-04-01T12:00:00Z", "2024-07-02T12:00:00Z"]

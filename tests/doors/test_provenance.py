@@ -1,4 +1,4 @@
-"""Whatever an agent's SQL selects, only rows of the lake carry proof; all others are marked as computed."""
+"""Whatever an agent's SQL selects, only rows of the lake carry provenance. All others are marked as computed."""
 
 import pytest
 
@@ -123,7 +123,7 @@ def rows_of(lake):
 
 @pytest.fixture(scope="module")
 def newest_instants(lake):
-    """The clocks of the lake's articles, and the newest instant of each dataset."""
+    """The available_at and source of each article, and the newest instant of each dataset."""
     with connect(AS_OF, lake=lake) as session:
         clocks = {row[0]: (iso(row[1]), row[2]) for row in session.sql(ROWS).rows()}
         newest = dict(session.sql("SELECT dataset, watermark FROM lake_info WHERE watermark IS NOT NULL").rows())

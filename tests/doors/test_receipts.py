@@ -1,4 +1,4 @@
-"""Kept receipts: the same bytes again, whatever happened to the lake, or an error that says what is missing."""
+"""Kept receipts give the same bytes again, whatever happened to the lake, or an error that names what is missing."""
 
 import json
 import os
@@ -44,7 +44,7 @@ def ask(lake, sql=SQL, params=None, as_of=AS_OF, **more):
 
 
 def revise(lake, run_id="revision"):
-    """Articles that an earlier look did not find."""
+    """Publish articles that an earlier poll did not find."""
     late = [row | {name: f"{row[name]}00" for name in ("id", "evidence")} for row in news()]
     for row in late:
         row["created"] = row["available_at"] = row["created"] + timedelta(hours=2)
@@ -213,7 +213,7 @@ def test_a_receipt_that_was_changed_is_refused(own_lake, damage):
     file = next((own_lake.root / "_lake" / "receipts").glob("*.json"))
     document = json.loads(file.read_text())
     damage(document)
-    for place in (file, own_lake.root / "sent.json"):  # a file whose name contains no hash is judged by its content
+    for place in (file, own_lake.root / "sent.json"):  # if a file's name contains no hash, its content is checked
         place.write_text(json.dumps(document))
         with pytest.raises(ReceiptDamaged):
             receipts.find(str(place))

@@ -1,4 +1,4 @@
-"""docs/sealed.md: its commands and its Python run, and the protocol's own client queries its server."""
+"""docs/sealed.md: its commands and its Python run, and the protocol's own client can query its server."""
 
 import json
 import os
@@ -25,7 +25,7 @@ HARM = [
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """The folder in which the page's commands ran."""
+    """The folder in which the page's commands have run."""
     place, typed = tmp_path_factory.mktemp("sealed"), {"sh": [], "python": []}
     for block in blocks(PAGE):
         if block.language in typed and block.runs:

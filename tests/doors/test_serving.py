@@ -1,4 +1,4 @@
-"""What `mcp --http` and `web` share, over real sockets: slow, many and cross-site clients, and turns among them."""
+"""What `mcp --http` and `web` share, over real sockets: turns, and slow, many and cross-site clients."""
 
 import asyncio
 import socket
@@ -29,7 +29,7 @@ TWO_LENGTHS = (
 
 
 class App:
-    """Counts the requests that reach it. `/held` answers once released, `/large` with more than a client reads."""
+    """An application that counts its requests. `/held` answers once released; `/large` sends more than clients read."""
 
     def __init__(self):
         self.reached, self.goes_on = 0, threading.Event()
@@ -56,7 +56,7 @@ class App:
 
 @contextmanager
 def serving(app):
-    """The port of a server in this process."""
+    """Serve the application in this process, and yield its port."""
     with listening("127.0.0.1", 0) as listener:
         before = server(app.application())
         thread = threading.Thread(target=asyncio.run, args=(serve_until_ended(before, listener),))
@@ -76,7 +76,7 @@ def app():
 
 @pytest.fixture
 def times(monkeypatch):
-    """Short times, so that the tests are short too."""
+    """Short time limits, which keep the tests short."""
     monkeypatch.setattr(connections, "HEADER_SECONDS", 0.4)
     monkeypatch.setattr(connections, "BODY_SECONDS", 0.4)
     monkeypatch.setattr(connections, "READ_SECONDS", 0.4)
@@ -228,7 +228,7 @@ def test_the_next_turn_goes_to_the_client_with_the_fewest_turns():
     until(lambda: len(shared._waiting) == 20)
     threads.append(having(shared, "one", order, goes_on))
     until(lambda: len(shared._waiting) == 21)
-    goes_on.release()  # only one turn ends, so that the next one can be observed whatever order the threads run in
+    goes_on.release()  # only one turn ends, so that the next turn does not depend on the order of the threads
     until(lambda: len(order) == 3)
     assert order[2] == "one"
     goes_on.release(len(threads))

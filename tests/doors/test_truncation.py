@@ -22,7 +22,7 @@ MOMENTS = [
 
 
 def revisions():
-    """A later text of every third article."""
+    """Yield a later revision of every third article."""
     for number, row in enumerate(doors.news()):
         later = row["available_at"] + timedelta(days=20)
         if number % 3 == 0:
@@ -39,7 +39,7 @@ BETWEEN_LOOKS = timedelta(days=20)
 
 
 def build(root, until=None):
-    """A lake whose sources were polled every twenty days, each time for new records."""
+    """Build a lake whose sources were polled every twenty days, each time for new records."""
     lake = Lake(root)
     lake.start()
     for number, (name, rows) in enumerate(RUNS):
@@ -59,7 +59,7 @@ def whole(tmp_path_factory):
 
 
 def question(rng, as_of):
-    """A catalogue query with values that sometimes match something."""
+    """Return a catalogue query, and values that sometimes match something."""
     query = catalogue.get(rng.choice(list(catalogue.all_queries())))
     pairs = [(rng.choice(("QBG", "QZP")), as_of - timedelta(hours=rng.randrange(2000))) for _ in range(3)]
     pool = {
@@ -91,7 +91,7 @@ def question(rng, as_of):
 
 
 def ask(session, query, values):
-    """Return the answer, or the error; neither may depend on the future."""
+    """Return the answer or the error. Neither may depend on the future."""
     try:
         return session.ask(query, values).arrow()
     except QueryFailed as refused:

@@ -1,4 +1,4 @@
-"""Views over every source of bars, facts, filings, articles and calls, in every interface."""
+"""Views over all sources of bars, facts, filings, articles and calls, in every interface."""
 
 import pyarrow as pa
 import pytest

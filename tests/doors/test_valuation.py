@@ -1,4 +1,4 @@
-"""Ratios of a panel from what was known, never across a split; and the members of an index as they were known."""
+"""Ratios in a panel from what was known, never across a split, and the members of an index as known then."""
 
 from datetime import date, datetime, timedelta, timezone
 
@@ -118,7 +118,7 @@ def test_a_ratio_of_negative_values_or_other_units_is_null_and_noted(lake):
 
 MEMBERS = [
     ("XA", "2024-01-10T12:00:00Z", "2024-03-01T12:00:00Z"),  # left
-    ("XB", "2024-01-10T12:00:00Z", "2024-02-10T12:00:00Z"),  # left, and is back
+    ("XB", "2024-01-10T12:00:00Z", "2024-02-10T12:00:00Z"),  # left and rejoined
     ("XB", "2024-04-20T12:00:00Z", None),
     ("XC", "2024-03-01T12:00:00Z", None),
 ]

@@ -1,4 +1,4 @@
-"""Shared by the tests of the project itself: the checkout and its metadata."""
+"""Fixtures of the tests of the project itself: the checkout and its metadata."""
 
 import tomllib
 from pathlib import Path

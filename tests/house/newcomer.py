@@ -1,4 +1,4 @@
-"""A new user: a fresh checkout, an empty home, and the demo that is built there once per session."""
+"""A new user: a fresh checkout, an empty home, and the demo, which is built once per session."""
 
 import os
 import shutil
@@ -19,7 +19,7 @@ PATIENCE = 900
 
 @dataclass
 class Newcomer:
-    """A user with a checkout, a home and a shell that has only what was typed into it."""
+    """A user with a checkout, a home, and a shell environment that only typed commands change."""
 
     checkout: Path
     env: dict[str, str]
@@ -38,7 +38,7 @@ class Newcomer:
 
     @contextmanager
     def serving(self, line: str) -> Iterator[None]:
-        """Run a command that does not end by itself, until the block is left."""
+        """Run a command in the background until the block ends, then interrupt it."""
         with (self.checkout.parent / "served").open("w") as log:
             running = subprocess.Popen(
                 ["sh", "-c", f"exec {line}"],
@@ -73,7 +73,7 @@ def newcomer(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def demo(newcomer: Newcomer) -> Path:
-    """The folder of the demo: market lake, graph, Dagster's home, and what its script decided."""
+    """The demo's folder: the market lake, the graph, Dagster's home and the tape of decisions."""
     if not (newcomer.checkout / ".pitlake/demo/lake").exists():
         newcomer.type("make demo")
     return newcomer.checkout / ".pitlake/demo"

@@ -34,7 +34,7 @@ NAMES = ("buybacks", "port_calls")
 
 @pytest.fixture
 def checkout(root, tmp_path):
-    """A copy of the code, with mypy's cache if there is one, which identifies files by their content."""
+    """A copy of the code and of mypy's cache, which identifies files by their content."""
     if (root / ".mypy_cache").exists():
         shutil.copytree(root / ".mypy_cache", tmp_path / ".mypy_cache")
     for name in COPIED:
@@ -45,7 +45,7 @@ def checkout(root, tmp_path):
 
 
 def typed(page: str, checkout: Path) -> list[str]:
-    """Write the files of a page; return the paths of its Python."""
+    """Write the files of a page, and return the paths of its Python files."""
     text = (checkout / "docs" / f"{page}.md").read_text()
     code = CODE.findall(text)
     packages = [(f"{folder}/{name}", content + "\n") for folder, name, content in PACKAGE.findall(text)]

@@ -1,4 +1,4 @@
-"""compose.yaml, Dockerfile and the instance settings: checked as far as a machine without Docker can."""
+"""compose.yaml, Dockerfile and the instance settings, checked as far as possible without Docker."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The commands of CONTRIBUTING.md: a file and a test by name, and a long test only where it is asked for."""
+"""The commands of CONTRIBUTING.md run a file, a single test, and long tests only on request."""
 
 import os
 import re

@@ -35,7 +35,7 @@ LIGHT = 450 << 20
 
 @pytest.fixture(scope="module")
 def built(root, tmp_path_factory):
-    """The source archive, and the wheel made from that archive."""
+    """The source archive, and the wheel built from it."""
     target = tmp_path_factory.mktemp("dist")
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(target), str(root)]
     subprocess.run(command, check=True, capture_output=True, timeout=180)
@@ -44,7 +44,7 @@ def built(root, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def install(built, tmp_path_factory):
-    """Makes an empty environment with the wheel in it and what it declares, from this environment's own files."""
+    """A function that creates an environment with only the wheel and its dependencies, linked from this environment."""
 
     def made(*extras):
         home = tmp_path_factory.mktemp("installed")
@@ -62,7 +62,7 @@ def install(built, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def installed(install):
-    """The wheel and its dependencies, without an extra."""
+    """An environment with the wheel and its dependencies, without extras."""
     return install()
 
 
@@ -78,7 +78,7 @@ def closure(requirements, extras, seen=frozenset()) -> set[str]:
 
 
 def bring(distribution, site):
-    """Link the files of a distribution: whole packages, and single files in folders that others share."""
+    """Link a distribution's files: whole packages, and single files in folders that several distributions share."""
     for file in distribution.files:
         package = Path(file.parts[0])
         whole = Path(distribution.locate_file(package / "__init__.py")).is_file()
@@ -165,7 +165,7 @@ def test_the_installed_wheel_queries_a_lake_as_of_an_instant(installed, tmp_path
 
 
 def test_the_installed_wheel_mounts_a_table_and_answers_in_two_commands(installed, tmp_path):
-    """From a file to the first answer as of an instant, without a checkout and without an extra."""
+    """It takes a file and two commands to get an answer as of an instant, without a checkout or an extra."""
     path, start = tmp_path / "estimates.csv", time.monotonic()
     path.write_text("ticker,period,eps,published_at\nA,q1,1.0,2024-02-01\nA,q1,2.0,2024-02-20\n")
     lake = ("--lake", str(tmp_path / "lake"))
@@ -235,7 +235,7 @@ def test_a_command_that_lacks_its_libraries_names_the_extra_that_brings_them(ins
             "203.0.113.1",
             "--allow-host",
             "elsewhere",
-        ),  # not an address of this machine, so it fails only there
+        ),  # not an address of this machine, so listening on it fails
     }[extra]
     without = pitlake(installed, command, "--lake", str(lake.root), *rest)
     assert (without.returncode, without.stdout) == (2, "")
@@ -306,7 +306,7 @@ def test_every_module_of_an_extra_is_declared_in_it(pyproject):
 
 
 def test_the_platform_extra_brings_what_the_platform_imports(install):
-    """Its code is the wheel's, its libraries are the extra's, and nothing of `dev` is among them."""
+    """The code comes from the wheel and the libraries from the extra, without those of `dev`."""
     home = install("platform", "embedded-graph")
     outcome = subprocess.run(
         [str(home / "env/bin/python"), "-c", "import pipelines.definitions"],

@@ -1,4 +1,4 @@
-"""docs/*.md: every command and every piece of Python runs unchanged, or a comment above it says why not."""
+"""docs/*.md: every command and every block of Python runs unchanged, or a comment above it says why not."""
 
 import html
 import os
@@ -24,7 +24,7 @@ from tests.every import every
 
 DOCS = ROOT / "docs"
 GENERATED = {"cli.md", "graph.md", "queries.md"}
-# Run by tests that provide what these pages need.
+# Pages that other tests run, because they need more.
 ELSEWHERE = {
     "adding-a-dataset.md": "tests/assets/test_adding_a_dataset.py",
     "adding-a-source.md": "tests/providers/test_adding_a_source.py",
@@ -70,13 +70,13 @@ RUN = [block for block in BLOCKS if block.runs and block.language in ("sh", "pyt
 
 @pytest.fixture(scope="session")
 def filled(market_lake: Path) -> Path:
-    """A lake of every kind of text and number."""
+    """A lake with every type of text and number."""
     return market_lake
 
 
 @pytest.fixture
 def place(filled, tmp_path, monkeypatch) -> Path:
-    """A working directory with a copy of that lake where the commands look for one."""
+    """A working directory with a copy of that lake in the default location."""
     shutil.copytree(filled, tmp_path / ".pitlake/lake")
     (tmp_path / "pitlake").write_text(f"#!{sys.executable}\nfrom pitlake.cli import main\nmain()\n")
     (tmp_path / "pitlake").chmod(0o755)
@@ -91,7 +91,7 @@ def place(filled, tmp_path, monkeypatch) -> Path:
 
 
 def type_in(line: str, monkeypatch) -> int:
-    """Run one line as a shell would; `pitlake` runs in this process, which saves starting one for each."""
+    """Run one line as a shell would. `pitlake` runs in this process, which saves the start of a new one."""
     words = shlex.split(os.path.expandvars(line), comments=True)
     if words[0] == "export":
         for name, value in (word.split("=", 1) for word in words[1:]):
@@ -121,7 +121,7 @@ def test_few_code_blocks_are_excluded_and_each_is_marked():
 
 
 def only_lake_commands(block: Block) -> bool:
-    """Return whether a test can run it: it has only commands that read and write the test's own lake."""
+    """Return whether a test could run the block, because its commands only read and write the test's lake."""
     lines = [line for line in block.text.splitlines() if line.strip()]
     return all(
         line.startswith("pitlake ") and not re.search(r" (shell|mcp|web|fetch|backfill|agents run|forge ask)\b", line)
@@ -167,7 +167,7 @@ def test_the_runbook_has_every_check_and_every_error():
 
 
 SPELLED = re.compile(r"\b(?:PITLAKE|FORGE|NEO4J|DAGSTER_PG|CELERY|AWS|SEC_EDGAR|EDGAR_ID)\w*\b|\b[A-Z]+_API_KEY\b")
-# The last four are patterns of names, and the socket that `pitlake agents run` tells its own program.
+# The last four are prefixes of names, and the socket that `pitlake agents run` passes to its program.
 NOT_SETTINGS = {"PITLAKE_", "NEO4J_AUTH", "PITLAKE_BENCH_FEAST", "PITLAKE", "NEO4J", "AWS", "PITLAKE_SOCKET"}
 
 
@@ -195,7 +195,7 @@ def test_the_table_of_variables_lists_exactly_those_the_code_reads():
     assert {name for name in reply if "<" not in name and name not in spelled} <= PASSED_ON
 
 
-# Read by the libraries underneath, not by us.
+# Variables that libraries read, not our code.
 PASSED_ON = {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION", "HTTPS_PROXY"}
 
 

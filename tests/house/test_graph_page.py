@@ -1,11 +1,11 @@
-"""docs/graph.md is generated from the extractors' queries; the independently loaded sample world has all it names."""
+"""docs/graph.md follows from the extractors' queries. The separately loaded sample world has all that it names."""
 
 from collections import defaultdict
 
 from sample.world import parts
 from scripts import graph_page
 
-# An entity is read by its ticker or its ETF, whichever its label has; no report influences a company.
+# An entity has a ticker or an ETF, depending on its label. No report influences a company.
 ALTERNATIVES = {("Company", "etf"), ("Industry", "ticker"), ("Sector", "ticker")}
 NEVER = {("Report", "INFLUENCES", "Company")}
 

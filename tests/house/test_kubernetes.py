@@ -1,4 +1,4 @@
-"""deploy/: Celery's settings are those of Postgres and a launcher; the manifests are complete, without secrets."""
+"""deploy/: Celery has the settings of Postgres and a launcher. The manifests are complete and contain no secrets."""
 
 import re
 import shutil

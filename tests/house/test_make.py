@@ -1,4 +1,4 @@
-"""The make targets: listed, explained, and the same as in README.md and continuous integration."""
+"""The make targets are listed and explained, and agree with README.md and continuous integration."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""Each notebook is kept with what a run on the demo's lake shows. The demo is that of the README's test."""
+"""Each stored notebook has the outputs of a run on the demo's lake. The demo is that of the README's test."""
 
 import nbclient
 import nbformat
@@ -20,5 +20,5 @@ def test_a_notebook_run_on_the_demo_reproduces_its_stored_outputs(name, demo, ro
 
 
 def shown(cell: nbformat.NotebookNode) -> list[dict[str, str]]:
-    """Return what a cell's outputs show."""
+    """Return the contents of a cell's outputs."""
     return [dict(output.get("data", {"text/plain": output.get("text")})) for output in cell.get("outputs", ())]

@@ -45,7 +45,7 @@ def test_the_readme_blocks_for_an_own_graph_work(newcomer, demo):
 
 
 def type_in(newcomer, language, text):
-    """Run a block; a server is queried once and stopped."""
+    """Run a block and return its output. A server is queried once and stopped."""
     if language == "json":
         return ask_as_an_agent(newcomer, json.loads(text))
     if language == "python":
@@ -69,7 +69,7 @@ def ask_as_an_agent(newcomer, settings):
 
 
 def look_at_the_ui(newcomer):
-    """Return the datasets of Dagster's UI, after waiting until it is up."""
+    """Wait until Dagster's UI is up, and check that it lists the datasets."""
     port = free_port()
     query = json.dumps({"query": "{ assetNodes { id } }"}).encode()
     question = urllib.request.Request(f"http://127.0.0.1:{port}/graphql", query, {"Content-Type": "application/json"})
@@ -85,7 +85,7 @@ def look_at_the_ui(newcomer):
 
 @contextmanager
 def own_graph(newcomer):
-    """Replace the README's graph, lake and days with the new user's: the demo's graph, a new lake, a month."""
+    """Yield a function that replaces the README's graph, lake and days by the demo's graph, a new lake and a month."""
     with graph_server(GraphSettings(root=newcomer.checkout / ".pitlake/demo/graph")) as server:
         user, password = server.reader_auth
         own = {

@@ -1,4 +1,4 @@
-"""`make check`'s own rules find their faults: each is run on a text with one fault and on one without."""
+"""The rules of `make check`: each reports its fault in a faulty text, and nothing in a sound text."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The site of docs/: it has every page and, where `make site` installed its tools, opens without a network."""
+"""The site of docs/: it has every page and, if `make site` installed its tools, loads nothing from the network."""
 
 import os
 import re
@@ -15,7 +15,7 @@ TOOLS = ROOT / ".pitlake/site-tools"
 
 
 def pages(entry) -> list[str]:
-    """Return the files that a part of the navigation names."""
+    """Return the files that a part of the navigation lists."""
     if isinstance(entry, str):
         return [entry]
     return [page for each in (entry.values() if isinstance(entry, dict) else entry) for page in pages(each)]

@@ -1,4 +1,4 @@
-"""Every command, page, report, job, schedule, sensor and documented command is started on the demo's lake, once.
+"""Every command, page, report, job, schedule, sensor and documented command is started once on the demo's lake.
 
 The list is read from the code, so an addition without a case fails here. The demo is that of the
 README's test: the two share one process, and this file comes after it.
@@ -100,7 +100,7 @@ COMMANDS = {
     ("forge", "views"): (),
     ("forge", "why"): ("{decision}",),
 }
-# Commands that need something the demo lacks: they end with exit code 2 and a line that says so.
+# Commands that need something the demo lacks. They end with exit code 2 and a line that gives the reason.
 REFUSED = {
     ("agents", "connect"): ((), "PITLAKE_SOCKET"),
     ("sync",): ((), "--tickers"),
@@ -153,7 +153,7 @@ VALUES = {
 
 @pytest.fixture(scope="module")
 def place(demo, tmp_path_factory) -> Iterator[Path]:
-    """A copy of the demo as the working directory, named by the variables that its last lines tell to export."""
+    """A copy of the demo in the working directory, with the environment variables that its last lines export."""
     home = tmp_path_factory.mktemp("starts")
     shutil.copytree(demo, home / "demo")
     with pytest.MonkeyPatch.context() as patch:
@@ -169,7 +169,7 @@ def place(demo, tmp_path_factory) -> Iterator[Path]:
 
 
 def leaves(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    """Every command below a group."""
+    """Yield every command below a group, with its path."""
     context = click.Context(command, info_name=path[-1] if path else "pitlake")
     if not isinstance(command, click.Group):
         yield path, command
@@ -183,14 +183,14 @@ NAMED = {path: command for path, command in LEAVES.items() if path[0] == "run"}
 
 
 def filled(arguments: tuple[str, ...], place: Path) -> list[str]:
-    """The arguments with the demo's names in them."""
+    """Return the arguments with the demo's last decision and a receipt filled in."""
     decision = Tape(place / "forge-tape.sqlite").decisions()[-1]
     receipt = next((path.stem for path in (place / "lake/_lake/receipts").glob("*.json")), "")
     return [argument.format(decision=decision, receipt=receipt) for argument in arguments]
 
 
 def values_of(command: click.Command, lake: Path) -> list[str]:
-    """Return the parameters of a named query; a search by meaning is for texts near one that the lake has."""
+    """Return the parameters of a named query. A search by meaning gets a seed from the lake."""
     names = {parameter.name for parameter in command.params}
     inputs = [f"--{name.replace('_', '-')}={value}" for name, value in VALUES.items() if name in names]
     if "seed_id" in names:
@@ -309,7 +309,7 @@ def matches(route, address: str) -> bool:
 
 
 def receipt_form(client, address: str) -> dict[str, str]:
-    """Return what the button under a page's answer sends."""
+    """Return the fields that the button under a page's answer sends."""
     page = client.get(address).text
     (form,) = re.findall(r'<form[^>]*action="/receipts".*?</form>', page, re.DOTALL)[:1]
     return dict(re.findall(r'name="(\w+)" value="([^"]*)"', form))
@@ -317,7 +317,7 @@ def receipt_form(client, address: str) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def wired(place):
-    """The definitions over the demo's graph and lake, and an instance."""
+    """The definitions over the demo's graph and lake, and a Dagster instance."""
     with (
         graph_server(GraphSettings(root=place / "graph")) as server,
         dg.DagsterInstance.get() as instance,
@@ -331,7 +331,7 @@ def wired(place):
 
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
-# The tags of a job's run; its assets get the demo's configuration.
+# The tags of each job's run. Its assets get the demo's configuration.
 JOBS = {
     "dropped_files": {},
     "earnings_bundles": {},

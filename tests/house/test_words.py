@@ -1,4 +1,4 @@
-"""The house's words: names say what they hold, and prose is the English of other libraries' documentation."""
+"""The project's wording: names say what they hold, and prose reads like other libraries' documentation."""
 
 import ast
 import re

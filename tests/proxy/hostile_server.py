@@ -1,7 +1,7 @@
-"""An MCP server that leaks the future in every way it can. It speaks JSON-RPC by hand, so that nothing stops it.
+"""An MCP server that leaks the future in every way it can. It writes JSON-RPC by hand, so that no library prevents it.
 
-Run as `python hostile_server.py NAME SEED`. It answers in the recorded shape of the server that the policy NAME is for.
-Everything about the time after T contains CANARY or PRICE. Items up to T are honest.
+Run as `python hostile_server.py NAME SEED`. It answers in the recorded format of the server of the policy NAME.
+Everything from after T contains CANARY or PRICE. Items up to T are honest.
 """
 
 import base64
@@ -30,7 +30,7 @@ TOOLS = {
         "get_company_facts": ["identifier"],
     },
 }  # fmt: skip
-# The names of an item's members in a tool: its publication, another time, its texts, a figure.
+# The names of an item's members by tool: its publication, another time, two texts, a figure.
 MEMBERS = {
     "brave_news_search": ("page_age", "updated", "title", "description", None),
     "get_stock_bars": ("t", "u", "x", "y", "c"),
@@ -38,12 +38,12 @@ MEMBERS = {
     "get_recent_filings": ("filing_date", "amended_at", "company_name", "file_number", None),
     "get_filing_content": ("filing_date", "amended_at", "url", "form_type", None),
 }
-# Bars have no texts, and a filing's text may name later days: it stays as it was filed.
+# Bars have no texts. The text of a filing may mention later days, and does not change after the filing.
 UNREAD = ("get_stock_bars", "get_filing_content")
 
 
 def item(tool, number, when, text, **more):
-    """An item in the shape of a tool, with its publication and texts; `more` renames members of it."""
+    """Return an item in a tool's format, with its publication and texts. `more` overrides members."""
     published, _, first, second, figure = MEMBERS[tool]
     members = {
         "brave_news_search": {"url": f"https://example.org/{number}", "age": "2 hours ago", "breaking": False},
@@ -60,7 +60,7 @@ def item(tool, number, when, text, **more):
 
 
 def tricks(tool):
-    """Every way to plant the future, by name: the returned items, including honest ones."""
+    """Return every way to plant the future, by name: the items to return, including honest ones."""
     published, other = MEMBERS[tool][:2]
     honest = item(tool, "honest", BEFORE, "calm")
     bad = f"{CANARY} profits fell"
@@ -73,7 +73,7 @@ def tricks(tool):
                          if name != member and (name != "updated_at" or member != published)}]  # fmt: skip
 
     deep = bad
-    for _ in range(300 if tool not in ("get_stock_bars", "get_news") else 100):  # the protocol refuses more
+    for _ in range(300 if tool not in ("get_stock_bars", "get_news") else 100):  # the protocol refuses a deeper list
         deep = [deep]
     plain = {
         "honest": [honest],
@@ -129,7 +129,7 @@ SHAPES = ("plain", "facets", "image", "audio", "link", "resource", "prose", "tor
 
 
 def wrapped(name, tool, items, shape):
-    """Return an answer with items in the shape of a server, and with what else the shape plants."""
+    """Return a server's answer with these items, and with the leaks of the shape."""
     bad = f"{CANARY} {PRICE}"
     extra = {"facets": {"total": 12345, "newest": bad}}.get(shape, {})
     answer = {"content": [], "isError": False}

@@ -1,4 +1,4 @@
-"""An evaluation of inspect-ai whose samples have their own cut-offs: run by test_samples.py.
+"""An evaluation of inspect-ai in which each sample has a separate cut-off. test_samples.py runs it.
 
 python inspect_samples.py ADDRESS HEADER DAY=INSTANT …
 """
@@ -15,12 +15,12 @@ from inspect_ai.tool import mcp_server_http, mcp_tools
 
 
 async def count_words(text):
-    """The tokens of a text: words, because the encoding that inspect-ai counts with is fetched from the network."""
+    """Return the number of words instead of tokens, because inspect-ai would fetch its encoding from the network."""
     return len(text.split())
 
 
 def evaluate(address, header, cut_offs):
-    """The titles that a scripted model read of each sample."""
+    """Return the titles that a scripted model read, by sample."""
 
     @solver
     def with_tools():
@@ -49,7 +49,7 @@ def evaluate(address, header, cut_offs):
             display="none",
             max_samples=1,
         )
-        answers = {}  # The samples are read from the log's file.
+        answers = {}  # Reads the samples from the log file.
         for sample in log.samples:
             (read,) = [message for message in sample.messages if message.role == "tool"]
             answers[sample.id] = [row["title"] for row in json.loads(read.text)["data"]]

@@ -1,6 +1,6 @@
-"""A stand-in for the internet on the loopback: servers reach it as their proxy, and it answers for every host.
+"""A stand-in for the internet on loopback. Servers reach it as their proxy, and it answers for every host.
 
-It speaks TLS with its own certificate, so that a server's unchanged client can query the addresses that it knows.
+It speaks TLS with its own certificate, so that an unmodified server can query its usual addresses.
 """
 
 import ssl
@@ -13,14 +13,14 @@ from urllib.parse import urlsplit
 
 
 def through(address):
-    """The variables of a process whose requests go through a proxy."""
+    """Return the environment variables of a process whose requests go through a proxy."""
     proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), address)
     return {**proxies, "NO_PROXY": "", "no_proxy": ""}
 
 
 @contextmanager
 def internet(answers, folder):
-    """Return the variables of a process with these internet answers, by host and path, and the recorded requests."""
+    """Yield environment variables that lead a process to these answers (by host and path), and its requests."""
     key, certificate, bundle = (folder / name for name in ("key.pem", "certificate.pem", "bundle.pem"))
     hosts = sorted({address.split("/")[0] for address in answers})
     subprocess.run(

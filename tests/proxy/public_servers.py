@@ -1,7 +1,7 @@
-"""Public MCP servers of PyPI and npm, the calls to each, and what remains of its answers as of 15 February 2024.
+"""Public MCP servers from PyPI and npm, the calls to each, and what its answers show as of 15 February 2024.
 
-`made` creates a server's files. Its internet is the stand-in of internet.py, which has INTERNET. The policy of a
-server is what `--learn` drafts, with the corrections in `review` that the draft's comments ask for.
+`made` creates the files that servers read. Their internet is the stand-in of internet.py with INTERNET. The policy of a
+server is the draft of `--learn`, with the corrections in `review` that the comments of the draft request.
 """
 
 import json
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class PublicServer:
-    """A server. calls: tools with arguments; passes: what is passed on; comments: what the draft says is missing."""
+    """A server. calls: arguments by tool. passes: marks of rows that pass. comments: what the draft says is missing."""
 
     package: str
     start: tuple[str, ...]
@@ -39,7 +39,7 @@ FEED = """<?xml version="1.0"?><rss version="2.0"><channel><title>News</title><l
 
 
 def made(folder):
-    """Make the files of the servers that read files: notes of 14 and of 16 February 2024, and a database."""
+    """Create the files that servers read: notes of 14 and of 16 February 2024, and a database."""
     news = [(1, "Calm", "2024-02-14T09:30:00-05:00"), (2, "FUTURE", "2024-02-16T08:00:00-05:00")]
     (folder / "files").mkdir()
     (folder / "files/note.txt").write_text("All is well\n")

@@ -1,6 +1,6 @@
-"""The servers of the bundled policies, as packaged, in front of a local upstream in its recorded shape.
+"""The packaged servers of the bundled policies, with a local upstream that answers in the recorded format.
 
-Run as `real_servers.py yahoo` or `edgar` it starts that package's server, with a stand-in for its data library.
+Run as `real_servers.py yahoo` or `edgar`, it starts that package's server with a stand-in for its data library.
 """
 
 import json
@@ -43,7 +43,7 @@ UPSTREAM = {
 
 @contextmanager
 def upstream():
-    """The address of the upstream, and the list of its requests."""
+    """Serve the upstream, and yield its address and the list of its requests."""
     requests = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -67,7 +67,7 @@ def upstream():
 
 
 def yahoo():
-    """mcp-yahoo-finance with news and splits of this file's."""
+    """Run mcp-yahoo-finance with news and splits from this file."""
     import pandas as pd
     from mcp_yahoo_finance import server
 
@@ -93,7 +93,7 @@ def yahoo():
 
 
 def edgar():
-    """sec-edgar-mcp with two filings of this file's."""
+    """Run sec-edgar-mcp with two filings from this file."""
     from datetime import date
     from types import SimpleNamespace
 

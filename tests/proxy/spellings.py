@@ -1,4 +1,4 @@
-"""Three hundred spellings of a time as servers write them, and three hundred texts and values that are not times."""
+"""Three hundred spellings of times, as servers write them, and three hundred texts and values that are not times."""
 
 import json
 from datetime import datetime, timedelta, timezone
@@ -98,12 +98,12 @@ _FOREIGN = {
     "th": ("{d} {m} {b}", "{d} {m} พ.ศ. {b}", "{b}-{n:02}-{d:02} BE"),
     "vi": ("{d} tháng {m}, {y}", "Ngày {d} tháng {m} năm {y}"),
 }
-# Names under which texts and numbers are times.
+# Names of members in which texts and numbers are times.
 NAMES = ("updated", "lastEdit", "date_modified", "updatedAt", "modified_utc", "timestamp", "pubDate", "Last Refreshed")
 
 
 def true_values(moment):
-    """Every spelling of an instant, as pairs of a member's name and its value."""
+    """Return every spelling of an instant, as pairs of a member's name and its value."""
     texts = [moment.strftime(form) for form in _STRFTIME]
     texts += [label.format(moment.strftime(form)) for label in _LABELLED[:6] for form in _LABELLED_FORMS]
     for language, forms in _FOREIGN.items():
@@ -176,7 +176,7 @@ def true_values(moment):
 
 
 def _texts(moment, day):
-    """Texts that state when they were published or changed."""
+    """Return texts that state when they were published or changed."""
     iso, mail = moment.isoformat(), f"{moment:%a, %d %b %Y %H:%M:%S +0000}"
     lines = [
         f"Published: {day} at 8:05 a.m. ET", f"Published {day} 8:05 AM | Updated {day} 9:05 AM", f"Posted {day} by Jo",
@@ -225,7 +225,7 @@ NO_TIMES += [f"{over}/{under}" for over in range(1, 8) for under in range(2, 8)]
 
 
 def later_and_earlier(chance):
-    """An instant in the year after the cut-off of worlds.AS_OF, and one in the year before."""
+    """Return an instant in the year after the cut-off worlds.AS_OF, and one in the year before it."""
     cut_off = datetime(2024, 2, 15, 21, tzinfo=timezone.utc)
     later = cut_off + timedelta(days=chance.randint(3, 360), minutes=chance.randint(1, 600))
     earlier = cut_off - timedelta(days=chance.randint(3, 360), minutes=chance.randint(1, 600))

@@ -1,4 +1,4 @@
-"""Hostile and careless calls through three servers: the model reads nothing of the planted future."""
+"""Hostile and careless calls through three servers. The model reads nothing of the planted future."""
 
 import base64
 import random
@@ -40,7 +40,7 @@ CARELESS = (
 
 
 def calls(name, count, seed):
-    """Tool calls of a careless or hostile model: most of them to allowed tools."""
+    """Yield tool calls of a careless or hostile model, most of them to allowed tools."""
     chance = random.Random(f"{name} {seed}")
     for number in range(count):
         tool = chance.choice(sorted(set(TOOLS[name]) & set(MEMBERS)) if number % 9 else sorted(TOOLS[name]))
@@ -51,13 +51,13 @@ def calls(name, count, seed):
 
 
 async def run(name, count, seed, folder):
-    """Return everything that a model read of this many calls, the answers among it, and the CPU seconds."""
+    """Return everything that a model read in this many calls, the answers, and the CPU seconds."""
     async with proxied(hostile(name, seed), name, folder / f"{name}.jsonl") as (client, reader):
         return await conversation(client, reader, name, count, seed)
 
 
 async def over_http(name, count, seed, folder):
-    """Do the same with a client of a proxy that listens in a separate process."""
+    """Do the same through a proxy that listens in a separate process."""
     reader, line = Reader(), ["--as-of", AS_OF, "--policy", name, "--timeout", "5", "--", *hostile(name, seed)]
     with proxy_process(*line, folder=folder) as (address, _):
         async with Client(address, logging_callback=reader.hear, message_handler=reader.hear) as client:
@@ -79,7 +79,7 @@ async def conversation(client, reader, name, count, seed):
 
 
 def judge(count, seed, folder, run=run):
-    """Run the campaign: planted bytes that were read, milliseconds per call, rows that were passed on."""
+    """Run the campaign. Return the planted bytes that were read, the milliseconds per call, and the rows passed on."""
     planted = rows = 0
     seconds = 0.0
     for name in TOOLS:
@@ -96,7 +96,7 @@ def judge(count, seed, folder, run=run):
 def test_a_sample_of_hostile_calls_shows_nothing_of_the_future(tmp_path):
     planted, milliseconds, rows = judge(SAMPLE, 1, tmp_path)
     assert planted == 0
-    assert rows > SAMPLE / 4  # what was public is passed on
+    assert rows > SAMPLE / 4  # public rows are passed on
     assert milliseconds < CPU_MILLISECONDS_BOUND
 
 

@@ -1,4 +1,4 @@
-"""How an answer is cut: dated items up to T, gaps for undated ones, and no trace of later ones."""
+"""Cutting an answer: items dated up to T pass, undated items become gaps, and later items leave no trace."""
 
 import json
 
@@ -68,7 +68,7 @@ def test_undated_items_are_one_gap_however_many():
     few, many = cut([OLD, undated]), cut([undated, OLD, undated | {"url": "u8"}])
     assert few.envelope(T) == many.envelope(T)
     assert [gap["type"] for gap in few.envelope(T)["gaps"]] == ["unverifiable"]
-    assert (few.counts["undated"], many.counts["undated"]) == (1, 2)  # the tape has the count
+    assert (few.counts["undated"], many.counts["undated"]) == (1, 2)  # only the tape has the count
 
 
 @pytest.mark.parametrize(
@@ -99,9 +99,9 @@ def test_a_text_that_names_a_later_day_is_withheld_unless_texts_are_as_published
 @pytest.mark.parametrize(
     ("spelled", "members"),
     [
-        ("2024-02-16T01:30:00+09:00", {}),  # a local time of the day after T's, before T
+        ("2024-02-16T01:30:00+09:00", {}),  # a local time on the day after T's, but before T
         ("Fri, 16 Feb 2024 01:30:00 +0900", {}),
-        ("11/02/2024", {"format": "%d/%m/%Y"}),  # November in the other order
+        ("11/02/2024", {"format": "%d/%m/%Y"}),  # read as November if day and month were swapped
     ],
 )
 def test_a_time_before_the_cut_off_passes_even_if_its_local_day_is_later(spelled, members):

@@ -1,4 +1,4 @@
-"""`cut_off` on Python functions, and as tools of frameworks that derive a schema from a function."""
+"""`cut_off` on Python functions, also as tools of frameworks that derive a schema from a function."""
 
 import inspect
 from datetime import datetime, timezone

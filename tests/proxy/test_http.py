@@ -1,4 +1,4 @@
-"""The proxy over HTTP: which requests it accepts, and a server behind it that needs a secret header."""
+"""The proxy over HTTP: the requests that it accepts, and a server behind it that needs a secret header."""
 
 import json
 
@@ -67,7 +67,7 @@ def line(address):
 
 
 def conversation(address, *queries):
-    """Return everything that a client read of some searches, and their titles."""
+    """Return everything that a client read in some searches, and the titles of each answer."""
     reader = Reader()
 
     async def talk():

@@ -1,4 +1,4 @@
-"""`--learn`: a draft for a person to review, made from the tools and the answers of sample calls."""
+"""`--learn` drafts a policy for a person to review, from the tools and the answers to sample calls."""
 
 import json
 import sys
@@ -71,7 +71,7 @@ def test_the_format_of_times_is_found(spelled, form):
 
 
 def as_text(document):
-    """Return FastMCP's answer for a tool that returns JSON as a text."""
+    """Return FastMCP's answer for a tool that returns JSON as a string."""
     return text_answer(document) | {"structuredContent": {"result": json.dumps(document)}}
 
 

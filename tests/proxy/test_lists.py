@@ -1,4 +1,4 @@
-"""Tools that list in pages, up to a limit or by id: nothing of an answer depends on how many items came later."""
+"""Tools that list in pages, up to a limit or by ID: no answer depends on how many items came later."""
 
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -41,7 +41,7 @@ HONEST = [{"id": f"honest {number}", "at": f"2024-02-{14 - number:02}T10:00:00Z"
 
 
 def listing(later_count):
-    """A server with twelve items up to the cut-off and this many later ones, newest first."""
+    """Return a server of twelve items up to the cut-off and this many later items, newest first."""
     items = [{"id": f"FUTURE {n}", "at": f"2024-03-{n % 28 + 1:02}"} for n in range(later_count)] + HONEST
     tools = MCPServer("list")
     size = 3
@@ -89,7 +89,7 @@ REQUESTS = [
 def test_no_answer_depends_on_the_number_of_later_items(tmp_path, monkeypatch):
     monkeypatch.setattr(proxy_server, "ROWS_OF_A_PAGE", 5)
     texts = [anyio.run(conversation, count, tmp_path / f"{count}.jsonl", REQUESTS) for count in (0, 1, 7, 23)]
-    assert texts[0].count("honest 11") == 2 * 7  # as text and as structured content
+    assert texts[0].count("honest 11") == 2 * 7  # in text and in structured content
     assert "FUTURE" not in texts[0].replace('"FUTURE 0"', "")
     assert len(set(texts)) == 1
 
@@ -116,7 +116,7 @@ def test_no_answer_depends_on_items_added_while_a_list_is_read(tmp_path):
     policy = parse(f"{head.partition('[')[0]}[tools.by_offset]{tool.partition('[tools.newest]')[0]}")
 
     async def rows(later_count):
-        """The list's rows, of which a server gains this many later ones after each page."""
+        """Return the list's rows from a server that gains this many later items after each page."""
         tools, size, items = MCPServer("list"), 3, [*HONEST]
 
         @tools.tool()

@@ -1,4 +1,4 @@
-"""docs/proxy.md: its commands and its Python, run from the top in one folder, with their output."""
+"""docs/proxy.md: its commands and its Python run from the top in one folder and give the output on the page."""
 
 import os
 import subprocess
@@ -19,7 +19,7 @@ SHOWN = {3: "Northwind lifts its guidance", 5: "Northwind lifts its guidance", 7
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory):
-    """What each block shows, by number. Whichever is asked for, all blocks before it are typed once."""
+    """A function that returns a block's output by its number. Each block runs once, after all earlier blocks."""
     place, texts = tmp_path_factory.mktemp("proxy"), {}
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     surroundings = {"PATH": path, "PYTHONPATH": str(ROOT), "HOME": str(place)}
@@ -45,7 +45,7 @@ def test_a_block_runs_and_shows_what_the_page_says(block, shown):
     assert SHOWN.get(block.number, "") in text
     assert "halve" not in text
     if block.number in (3, 5):
-        assert text == shown(3)  # the replay is the run
+        assert text == shown(3)  # the replay gives the output of the run
         assert "search_news ['query']" in text
         assert text.count('"type": "unverifiable"') == 1
 

@@ -1,4 +1,4 @@
-"""The bundled policies: on recorded answers of the real servers, and (`make long`) on the servers as packaged."""
+"""The bundled policies, on recorded answers of the real servers and (`make long`) on the packaged servers."""
 
 import json
 import shutil
@@ -17,7 +17,7 @@ from tests.proxy.worlds import AS_OF, ask, proxied
 
 HERE = Path(__file__).resolve().parent
 RECORDED = json.loads((HERE / "recorded.json").read_text())
-# The name of each package, the command of its server, and the calls of its tools.
+# By policy: the package, the server's command, and the calls to its tools.
 SERVERS = {
     "alpaca": ("alpaca-mcp-server==2.4.0", ["bin/alpaca-mcp-server"], {
         "get_stock_bars": {"symbols": "AAPL", "start": "2024-02-01"}, "get_news": {"symbols": "AAPL"}}),
@@ -41,7 +41,7 @@ BOUND = {
 
 
 def first_members(name, tool, payload):
-    """What identifies the items that were passed on."""
+    """Return what identifies each item that was passed on."""
     member = {"get_stock_bars": "t", "get_news": "headline" if name == "alpaca" else "title",
               "get_stock_splits": "date", "brave_news_search": "title"}.get(tool, "accession_number")  # fmt: skip
     return [row[member] for row in payload["data"]]
@@ -66,7 +66,7 @@ def test_a_filing_of_a_later_day_is_left_out_with_its_text():
 
 
 def installed(name, folder):
-    """The command of a server whose package is put into a folder from its index."""
+    """Install a server's package into a folder from its index, and return the server's command."""
     package, command, _ = SERVERS[name]
     if name == "brave-search":
         if shutil.which("npm") is None:
@@ -109,7 +109,7 @@ def test_a_ready_policy_fits_the_published_server_package(name, tmp_path, monkey
 
 
 def shape(value):
-    """Return the form of an answer without its content: names, and the kinds of values."""
+    """Return the structure of an answer without its content: names, and types of values."""
     if isinstance(value, dict):
         return {name: shape(member) for name, member in value.items() if name != "_meta"}
     if isinstance(value, list):

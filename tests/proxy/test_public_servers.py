@@ -1,4 +1,4 @@
-"""Public servers: each is installed as published, drafted with `--learn`, and queried through the draft."""
+"""Public servers: each is installed as published, drafted with `--learn`, and queried with the reviewed draft."""
 
 import json
 import os
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.long
 
 
 def installed(server, folder):
-    """The command of a server whose package is put into a folder from its index."""
+    """Install a server's package into a folder from its index, and return the server's command."""
     program, *arguments = (part.replace("{folder}", str(folder)) for part in server.start)
     package = folder / "package"
     if server.is_npm:
@@ -45,7 +45,7 @@ def drafted(server, command, folder, variables):
 
 
 def asked(server, folder):
-    """The calls of a server, with the folder of its files."""
+    """Return the calls to a server, with `folder` as the folder of its files."""
     return json.loads(json.dumps(server.calls).replace("{folder}", str(folder)))
 
 

@@ -1,4 +1,4 @@
-"""One proxy for samples with different cut-offs: each request's header names its own, and nothing else does."""
+"""One proxy for samples with different cut-offs: only a request's header determines its cut-off."""
 
 import json
 import subprocess

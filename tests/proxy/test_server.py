@@ -83,7 +83,7 @@ def tape_file(tmp_path):
 
 
 def talk(world, tape_file, *calls, policy=POLICY):
-    """The answers to calls, as JSON or as the text of an error."""
+    """Return the answers to calls, as JSON or as the text of an error."""
 
     async def conversation():
         async with proxied(world.server, parse(policy), tape_file) as (client, reader):
@@ -376,7 +376,7 @@ def test_bad_options_are_refused_in_one_line(arguments, complaint, tmp_path, mon
     output = capsys.readouterr()
     assert complaint in output.err
     assert (output.err.count("\n"), output.out) == (1, "")
-    assert [*tmp_path.rglob("*.jsonl")] == [] or arguments[-2] == "--"  # only a server that fails leaves a tape
+    assert [*tmp_path.rglob("*.jsonl")] == [] or arguments[-2] == "--"  # only a server that fails leaves a tape behind
 
 
 def test_the_ready_policies_are_listed(capsys):

@@ -1,4 +1,4 @@
-"""When an item was published: the later of two readings, and nothing where it can't be read."""
+"""When an item was published: the later of two readings, or nothing if the time can't be read."""
 
 import random
 from datetime import date, datetime, timezone
@@ -28,9 +28,9 @@ NEW_YORK = ZoneInfo("America/New_York")
         ("20240215T103000", "iso", NEW_YORK, "2024-02-15T15:30:00Z"),
         ("2024-02-15T10:00:00.1234561Z", "iso", None, "2024-02-15T10:00:00.123457Z"),
         ("2024-02-15T00:00:00", "iso", None, "2024-02-16T05:00:00Z"),
-        ("2024-02-15T00:00:00Z", "iso", None, "2024-02-16T05:00:00Z"),  # the later of both ends
+        ("2024-02-15T00:00:00Z", "iso", None, "2024-02-16T05:00:00Z"),  # the later end of the day
         ("2024-02-15T00:00:00-05:00", "iso", None, "2024-02-16T05:00:00Z"),
-        ("2024-02-15T05:00:00.000Z", "iso", None, "2024-02-16T05:00:00Z"),  # pandas' to_json of a day in New York
+        ("2024-02-15T05:00:00.000Z", "iso", None, "2024-02-16T05:00:00Z"),  # a New York day, written by pandas' to_json
         (1707973200000, "epoch_ms", NEW_YORK, "2024-02-16T05:00:00Z"),
         ("2024-02-14T15:00:00Z", "iso", ZoneInfo("Asia/Tokyo"), "2024-02-15T15:00:00Z"),
         ("2024-02-15T05:15:00Z", "iso", None, "2024-02-15T05:15:00Z"),
@@ -65,7 +65,7 @@ def test_a_time_is_read_as_the_later_instant(spelled, form, zone, instant):
         (True, "epoch"),
         (0, "epoch"),
         (1708000000123, "epoch"),  # milliseconds
-        (1708000000, "epoch_ms"),  # seconds would be read as 1970
+        (1708000000, "epoch_ms"),  # seconds would be read as a time in 1970
         (float("nan"), "epoch"),
         (["2024-02-15"], "iso"),
         ("15 Feb", "%d %b"),

@@ -34,7 +34,7 @@ SHAPES = {
 
 
 def answer_of(shape, items):
-    """An MCP answer in one of the shapes."""
+    """Return an MCP answer in one of the shapes."""
     document = SHAPES[shape][1](items)
     texts = [json.dumps(part) for part in (document if shape == "blocks" else [document])]
     return {"content": [{"type": "text", "text": text} for text in texts]}
@@ -55,7 +55,7 @@ def generated(chance):
 
 
 def compare(count, seed):
-    """Return for this many answers in each spelling: comparisons; bytes, row counts and kinds of gaps that differ."""
+    """Compare this many answers in each spelling. Return the comparisons, planted bytes, differing rows and gaps."""
     chance = random.Random(seed)
     compared = planted = rows = kinds = 0
     for _ in range(count):
@@ -77,7 +77,7 @@ def compare(count, seed):
 
 
 def real_answers(folder, most, chance):
-    """Real answers in parts, each with the policy that is drafted from it."""
+    """Yield parts of real answers, each with the policy drafted from its answer."""
     for path in sorted(Path(folder).rglob("*.json")):
         try:
             whole = json.loads(path.read_text())
@@ -96,7 +96,7 @@ def real_answers(folder, most, chance):
 
 
 def additional_gaps(folder, seed):
-    """Return the answers, their items, and the items that are undated though their publication can be read."""
+    """Return the numbers of answers and of items with a readable publication, and the items that are still undated."""
     answers, items_count, undated = 0, 0, []
     for name, policy, items in real_answers(folder, 10, random.Random(seed)):
         answers += 1
@@ -115,14 +115,14 @@ def additional_gaps(folder, seed):
 
 
 def share(seed, _folder):
-    """Compare some answers in both worlds."""
+    """Compare some answers in the two worlds."""
     compared, planted, rows, kinds = compare(ANSWERS, seed)
     counts = Counter({"planted bytes": planted, "numbers of rows": rows, "kinds of gap": kinds})
     return Tally(compared, counts=counts, failures=[f"seed {seed}: {+counts}"] if +counts else [])
 
 
 def main():
-    """Print how many items of real answers become gaps though their publication can be read."""
+    """Print how many items of real answers become gaps although their publication can be read."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("answers", help="a folder of answers as JSON files")
     options.add_argument("--seed", type=int, default=0)

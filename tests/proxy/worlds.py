@@ -1,4 +1,4 @@
-"""A proxy in front of a hostile server, and everything that a model could read of it."""
+"""A proxy in front of a hostile server, and a record of everything that a model could read of it."""
 
 import json
 import os
@@ -25,17 +25,17 @@ HERE = Path(__file__).resolve().parent
 
 
 def hostile(name, seed=0):
-    """The command of a hostile server."""
+    """Return the command of a hostile server."""
     return [sys.executable, str(HERE / "hostile_server.py"), name, str(seed)]
 
 
 def direct(command):
-    """The same server without a proxy."""
+    """Return the parameters of the same server without a proxy."""
     return StdioServerParameters(command=command[0], args=command[1:])
 
 
 class Reader:
-    """Records what a model, or the program around it, sees: answers, errors, notifications, lists."""
+    """A record of what a model, or the program around it, reads: answers, errors, notifications, lists."""
 
     def __init__(self):
         self.texts = []
@@ -49,7 +49,7 @@ class Reader:
 
 @asynccontextmanager
 async def proxied(target, policy, tape_file, *, as_of=AS_OF, seconds=5.0):
-    """A client of a proxy in this process: (client, reader). target: a command, an address or a server."""
+    """Yield a client of a proxy in this process, and its reader. target: a command, an address or a server."""
     reader = Reader()
     tape = Tape.record(tape_file, policy if not isinstance(policy, str) else load(policy), instant(as_of))
     start = command_target(target, tape_file.with_suffix(".log")) if isinstance(target, list) else lambda: target
@@ -66,7 +66,7 @@ async def proxied(target, policy, tape_file, *, as_of=AS_OF, seconds=5.0):
 
 @asynccontextmanager
 async def replayed(tape_file):
-    """A client of a replay."""
+    """Yield a client of a replay."""
     tape = Tape.replay(tape_file)
     proxy = Proxy(tape, None)
     await proxy.prepare()
@@ -75,7 +75,7 @@ async def replayed(tape_file):
 
 
 async def ask(client, reader, tool, arguments):
-    """Return a tool's answer, after the reader has recorded it; None if the call failed."""
+    """Return a tool's answer after the reader has recorded it; None if the call failed."""
 
     async def progress(done, total, message):
         reader.add(str((done, total, message)))
@@ -90,7 +90,7 @@ async def ask(client, reader, tool, arguments):
 
 
 def environment(folder, *packages):
-    """The programs of these packages, put into an environment of their own from the package index."""
+    """Install packages from the package index into a new environment, and return the folder of their programs."""
     uv = [sys.executable, "-m", "uv"]
     subprocess.run([*uv, "venv", "-q", "--python", sys.executable, folder], check=True, timeout=600)
     line = [*uv, "pip", "install", "-q", "--python", folder / "bin/python", *packages]
@@ -100,7 +100,7 @@ def environment(folder, *packages):
 
 @contextmanager
 def served(app):
-    """The address of an application on the loopback."""
+    """Serve an application on loopback, and yield its address."""
     listener = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", lifespan="on"))
     thread = threading.Thread(target=listener.run, daemon=True)
     thread.start()
@@ -116,7 +116,7 @@ def served(app):
 
 @contextmanager
 def proxy_process(*arguments, **environment):
-    """`pitlake proxy --http` in a process of its own: its address, and the file of what it writes to stderr."""
+    """Run `pitlake proxy --http` in a separate process, and yield its address and the file with its stderr."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -1,4 +1,4 @@
-"""Volume anomalies: compared with the weekday's own past, aware of days the exchange is closed."""
+"""Volume anomalies: a day is compared with earlier days of its weekday, except on holidays of the exchange."""
 
 from datetime import date, timedelta
 

@@ -1,4 +1,4 @@
-"""The report's calendar follows the numbers, and its texts are readable."""
+"""The shades of the report's calendar follow the numbers, and its texts are readable."""
 
 from datetime import date
 from xml.etree import ElementTree as ET

@@ -1,4 +1,4 @@
-"""The clocks' figures, counted by hour, equal those of loops over all rows and DuckDB's quantiles, to the bit."""
+"""The clocks' figures, counted by hour, equal those of loops over all rows and DuckDB's quantiles, bit by bit."""
 
 from collections import Counter
 from datetime import datetime, timedelta, timezone
@@ -15,7 +15,7 @@ from pitlake.lake.storage.manifest import DataFile
 from pitlake.lake.tables.query import calculator, reading
 from pitlake.report.clocks import LAGS, LONGEST, Clocks, clocks
 
-MIDNIGHT = datetime(2024, 3, 10, 4, tzinfo=timezone.utc)  # New York's, an hour before the clocks change
+MIDNIGHT = datetime(2024, 3, 10, 4, tzinfo=timezone.utc)  # 23:00 in New York, hours before its clocks change
 EDGES = [bound for _, bound in LAGS]
 NEAR = st.builds(lambda edge, micros: edge + timedelta(microseconds=micros), st.sampled_from(EDGES), st.integers(-2, 2))
 LAG = st.one_of(NEAR, st.integers(-(10**9), 10**10).map(lambda micros: timedelta(microseconds=micros)))
@@ -25,7 +25,7 @@ LAG_SECONDS = "(epoch_us(observed_at) - epoch_us(available_at)) / 1e6"
 
 
 def written(folder, number, rows):
-    """Instants, lags and source tags as a file."""
+    """Write instants, lags and source tags to a file."""
     reply = {
         "available_at": pa.array([moment for moment, *_ in rows], INSTANT),
         "observed_at": pa.array([moment + lag for moment, lag, _ in rows], INSTANT),
@@ -63,7 +63,7 @@ def test_clock_counts_and_quantiles_equal_those_of_loops_and_quantile_cont(tmp_p
 
 @pytest.mark.parametrize("rows", [1, 2, 20, 21, 1_000])
 def test_quantiles_between_rows_of_different_hours_equal_quantile_cont(tmp_path, rows):
-    """Lags grow increasingly fast, so that most hours have one of them and few are read."""
+    """Lags grow ever faster, so that most hours have only one lag and few hours are read."""
     file = written(tmp_path, 0, [(MIDNIGHT, timedelta(seconds=number**2 / 7), "told") for number in range(rows)])
     with calculator() as sql:
         [[expected]] = sql.sql(

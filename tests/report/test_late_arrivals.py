@@ -1,4 +1,4 @@
-"""Late arrivals in the quality report, against a slow twin that keeps the source's histories and the looks in lists."""
+"""Late arrivals in the quality report equal those of a slow oracle that keeps the source's histories and the polls."""
 
 import json
 import random
@@ -26,7 +26,7 @@ BY_ENTITY = replace(BY_DAY, partitioned=False)
 
 
 def look(lake, dataset, records, observed_at, *, days=None, entities=None, run_id="run"):
-    """One run that reads these records: of a partitioned dataset for these days, else for these entities."""
+    """Run one poll that reads these records: of a partitioned dataset for these days, otherwise for these entities."""
     rows = [
         {"id": name, "said": None, "ticker": ticker, "available_at": at, "available_at_source": "neo4j_created"}
         | {"evidence": f"toy:{name}"}
@@ -55,7 +55,7 @@ def at(day, hour):
 @pytest.mark.parametrize("seed", range(4, 9))
 @pytest.mark.parametrize("dataset", [BY_DAY, BY_ENTITY], ids=["by day", "by entity"])
 def test_late_arrivals_equal_those_of_the_slow_oracle(tmp_path, dataset, seed):
-    """The twin knows when each record appeared in its source and what each poll covered, but no rows."""
+    """The oracle knows when each record appeared in its source and what each poll covered, but no rows."""
     chance, lake = random.Random(seed), Lake(tmp_path / "lake")
     records = [
         (f"n{number}", chance.choice(ENTITIES), at(chance.choice(DAYS), chance.randrange(24))) for number in range(40)
@@ -99,7 +99,7 @@ def test_the_report_counts_and_lists_late_arrivals(tmp_path):
     look(lake, BY_DAY, records, at(DAYS[4], 0), days=DAYS[:1], run_id="third")
     site.write(site.read(lake, contracts={"notes": BY_DAY}, at=at(DAYS[4], 0)), tmp_path / "site")
     document = json.loads((tmp_path / "site" / site.NUMBERS).read_text())["datasets"]["notes"]["late"]
-    # The first came after 47 hours, the others after 91 to 93: an hour less, because the clocks went forward.
+    # The first came after 47 hours, the others after 91 to 93: one hour less, because the clocks went forward.
     assert (document["count"], document["median_seconds"], document["largest_seconds"]) == (4, 91.5 * 3600, 93 * 3600)
     assert [each["evidence"] for each in document["newest"]] == ["toy:n4", "toy:n3", "toy:n2", "toy:n1"]
     assert document["newest"][-1]["missed_at"] == clock.iso(at(DAYS[1], 0))

@@ -34,7 +34,7 @@ DAYS = between("2024-03-01", "2024-04-20")
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
-    """Forty notes, one of them https://…, three revised a day later, two gaps, and one with a forbidden value."""
+    """A lake of forty notes, three of them revised a day later, two gaps, and a forbidden value that is an address."""
     toy, lake = ToyGraph(), Lake(tmp_path_factory.mktemp("report") / "lake")
 
     def run(name, observed_at, extractor=EXTRACTOR):
@@ -68,7 +68,7 @@ def figures(report):
 
 @pytest.fixture(scope="module")
 def sql(lake):
-    """SQL over the version's rows and gaps, asked by plain DuckDB of what plain Arrow read."""
+    """A function that runs SQL in plain DuckDB over the version's rows and gaps, which plain Arrow read."""
     connection = duckdb.connect(config={"autoinstall_known_extensions": "false", "TimeZone": "UTC"})
     for name, table in (("notes", "notes"), ("gaps", "gaps/notes")):
         connection.register(name, pa.Table.from_pylist(stored(lake, table)))
@@ -182,7 +182,7 @@ def test_a_base_newer_than_the_version_is_refused(lake):
 
 
 class Page(HTMLParser):
-    """Return the references of a page, and its text."""
+    """The references of a page, and its text."""
 
     def __init__(self, text):
         super().__init__()

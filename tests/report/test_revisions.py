@@ -1,4 +1,4 @@
-"""Revisions are counted as by a loop over all rows, whatever the files are and whichever hashes collide."""
+"""Revisions are counted as in a loop over all rows, whatever the files are and whichever hashes collide."""
 
 from collections import Counter
 from dataclasses import replace
@@ -18,7 +18,7 @@ from pitlake.lake.tables.query import calculator, reading
 from pitlake.report.revisions import RevisionCounter
 from tests.lake.world import TOY
 
-MIDNIGHT = datetime(2024, 3, 10, 4, tzinfo=timezone.utc)  # of New York, an hour before its clocks change
+MIDNIGHT = datetime(2024, 3, 10, 4, tzinfo=timezone.utc)  # 23:00 in New York, hours before its clocks change
 TOYS = replace(TOY, key=("key", "maker"), identity=("key", "maker"), thing=("key", "maker"))
 ROWS = st.tuples(
     st.sampled_from("abcd"),
@@ -29,7 +29,7 @@ FILES = st.lists(st.lists(ROWS, min_size=1, max_size=6), min_size=1, max_size=4)
 
 
 def written(folder, number, rows):
-    """Rows of a key, a maker and an instant, as a file."""
+    """Write rows of a key, a maker and an instant to a file."""
     names = dict.fromkeys((*TOYS.key, *TOYS.revision_order, "available_at"))
     schema = pa.schema([TOYS.arrow_schema.field(name) for name in names])
     reply = [
@@ -42,7 +42,7 @@ def written(folder, number, rows):
 
 
 def looped(files):
-    """Return the rows other than the earliest of their key, by day, and the number of their keys."""
+    """Return the rows per day other than the earliest of each key, and the number of keys with such rows."""
     instants = {}
     for key, maker, moment in (row for rows in files for row in rows):
         instants.setdefault((key, maker), []).append(moment)
@@ -51,7 +51,7 @@ def looped(files):
 
 
 def all_hashes(sql, files):
-    """Pretend that the hash of every key occurs again, for another key."""
+    """Return the hashes of all keys, as if each also belonged to another key."""
     if not files:
         return np.empty(0, np.uint64)
     return sql.sql(f"SELECT DISTINCT hash(key, maker) AS hashed FROM {reading(files)}").fetchnumpy()["hashed"]

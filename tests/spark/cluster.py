@@ -1,7 +1,7 @@
-"""Spark in a process of its own, with the libraries of `make spark`.
+"""Spark in a separate process, with the libraries of `make spark`.
 
-`python -m tests.spark.cluster MASTER SETTINGS [PACKAGE …]` (settings in JSON) answers each line of stdin, which asks
-for the rows of a frame as of several moments or for a plan, by an Arrow file.
+`python -m tests.spark.cluster MASTER SETTINGS [PACKAGE …]` (settings in JSON) writes an Arrow file for each line of
+stdin, which requests a frame's rows as of several moments, or a plan.
 """
 
 import json
@@ -36,7 +36,7 @@ OF_FEW_ROWS = {
 
 
 def start(master: str, settings: Mapping[str, str], packages: Sequence[str]) -> SparkSession:
-    """A session of Spark that reads Delta tables."""
+    """Return a Spark session that reads Delta tables."""
     builder = SparkSession.builder.master(master)
     for name, value in settings.items():
         builder = builder.config(name, value)
@@ -44,7 +44,7 @@ def start(master: str, settings: Mapping[str, str], packages: Sequence[str]) -> 
 
 
 def answer(spark: SparkSession, lake: str, dataset: str, revisions: bool, moments: list, zone: str) -> pa.Table:
-    """The rows as of each of these moments, (instant, version), numbered in the column `asked`."""
+    """Return the rows as of each moment (instant, version), with the moment's number in the column `asked`."""
     spark.conf.set("spark.sql.session.timeZone", zone)
     frames = [
         frame(spark, dataset, as_of=as_of, version=version, lake=lake, revisions=revisions).withColumn(

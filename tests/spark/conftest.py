@@ -1,4 +1,4 @@
-"""Spark for tests: one cluster of two workers, in a process beside, where `make spark` and Java make it possible."""
+"""Spark for tests: a cluster of two workers in a separate process, if `make spark` has run and Java is installed."""
 
 import json
 import os
@@ -15,13 +15,13 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = ROOT / ".pitlake/spark-tools"
 MASTER = "local-cluster[2,1,1024]"
-# It lives for minutes, so that the second compiler never pays back; its own time zone is nobody's.
+# It runs for minutes, too short for the second compiler to pay off. Its time zone is an unusual one.
 JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Duser.timezone=Australia/Lord_Howe"
 STARTED = "started"
 
 
 def why_not() -> str:
-    """Why Spark can't run here; empty where it can."""
+    """Return why Spark can't run here; empty if it can."""
     if not (TOOLS / "pyspark").is_dir():
         return "pyspark is not here: make spark"
     java = shutil.which("java")
@@ -48,7 +48,7 @@ class Cluster:
         assert self._hears(STARTED), self._log.read_text()[-4000:]
 
     def ask(self, what: str, **question: Any) -> pa.Table:
-        """What tests.spark.cluster says of "rows" or of a "plan"."""
+        """Return the answer of tests.spark.cluster to a request for "rows" or a "plan"."""
         into = self._folder / "answer"
         self._process.stdin.write(json.dumps(question | {"what": what, "into": str(into)}) + "\n")
         self._process.stdin.flush()

@@ -1,4 +1,4 @@
-"""A lake of every dataset in which much is revised: keys stated twice, contents changed, values that are missing."""
+"""A lake of every dataset with many revisions: keys stated twice, contents changed, values missing."""
 
 import random
 from collections.abc import Iterator
@@ -16,8 +16,8 @@ from tests.kit import publish
 
 
 def build(root: Path) -> tuple[Lake, list[int]]:
-    """The lake and four of its versions: before any revision, complete, complete and compacted, and the last one
-    without tombstones. `splits` has no table in it, and `dividends` none in the first.
+    """Return the lake and four of its versions: before any revision, complete, compacted, and without tombstones. It
+    has no table for `splits`, and none for `dividends` in the first version.
     """
     lake = Lake(root, allow_drift="much is revised")
     every = [dataset for name, dataset in all_datasets().items() if name != "splits"]
@@ -38,7 +38,7 @@ def build(root: Path) -> tuple[Lake, list[int]]:
 
 
 def revised(dataset: Dataset) -> Iterator[dict[str, Any]]:
-    """Return another content of every record, and another statement of each key that has several."""
+    """Yield each record with some values missing, and another record of its key if the key can have several."""
     rng = random.Random(dataset.name)
     reply = [name for name in dataset.identity if name not in dataset.key]
     free = [
@@ -55,7 +55,7 @@ def revised(dataset: Dataset) -> Iterator[dict[str, Any]]:
 
 
 def another(value: Any) -> Any:
-    """Return another value near this one."""
+    """Return a different value close to this one."""
     if isinstance(value, str):
         return f"{value}é"
     return value + timedelta(days=1) if isinstance(value, date | datetime) else value + 1

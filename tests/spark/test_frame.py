@@ -1,4 +1,4 @@
-"""A dataset as a DataFrame of Spark has the rows of a session, whatever the instant, the version and Spark's clock."""
+"""A dataset as a Spark DataFrame has the rows of a session, for every instant, version and time zone of Spark."""
 
 import os
 import re
@@ -41,7 +41,7 @@ S3A = Path.home() / ".m2/repository/org/apache/hadoop/hadoop-aws"
 
 @pytest.fixture
 def present(monkeypatch):
-    """As if the libraries were there."""
+    """An environment in which the libraries seem to be installed."""
     monkeypatch.setattr("pitlake.spark.find_spec", lambda name: find_spec("json"))
 
 
@@ -91,7 +91,7 @@ def test_errors_of_spark_and_sqlglot_become_one_line(monkeypatch, tmp_path, libr
 
 
 def moments(lake: Lake, name: str, versions: list[int | None]) -> list[tuple[str, int | None]]:
-    """Return instants that distinguish rows: those of rows, a microsecond either side, edges of New York's months."""
+    """Return instants that distinguish rows: around the rows' instants, and at the edges of a month in New York."""
     files = lake.snapshot().files(name)
     existing = sorted(
         {at for file in files for at in pq.read_table(file.path, columns=["available_at"])[0].to_pylist()}
@@ -108,13 +108,13 @@ def moments(lake: Lake, name: str, versions: list[int | None]) -> list[tuple[str
 
 
 def hashed(table: pa.Table) -> str:
-    """Of the rows in an order that is total."""
+    """Return the hash of the rows, sorted by all columns."""
     with calculator(rows=table) as sql:
         return sha256_of(sql.sql("FROM rows ORDER BY ALL").to_arrow_table().cast(table.schema))
 
 
 def compared(cluster: Any, lake: Lake, name: str, versions: list[int | None]) -> int:
-    """How many rows of a dataset were compared; each answer of Spark is a session's."""
+    """Compare every answer of Spark for a dataset with that of a session. Return the number of compared rows."""
     request = moments(lake, name, versions)
     assert len({as_of for as_of, _ in request}) == INSTANTS
     question = {"lake": str(lake.root), "dataset": name, "moments": request, "zone": ZONES[SHOWN.index(name) % 2]}

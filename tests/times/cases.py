@@ -1,4 +1,4 @@
-"""The meaning of spellings of times: the table with which every reader is tested, in Python, in SQL and in hooks."""
+"""The meaning of spellings of times: the table with which all readers are tested, in Python, in SQL and in hooks."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ BERLIN, TOKYO, NEW_YORK, UTC = "Europe/Berlin", "Asia/Tokyo", "America/New_York"
 
 
 class Case(NamedTuple):
-    """A spelling, and the instants at which it counts as a clock time and, if it may be one, as a day; "" for never."""
+    """A spelling, and its instant as a clock time and, if it may also be a day, as a day; "" if it can't be read so."""
 
     spelled: str
     zone: str
@@ -88,8 +88,8 @@ UNREADABLE = (
     Case("2024-02-15T16:00:60Z", "", ""),
     Case("2024-02-15T16:00:00+24:00", "", ""),
     Case("2024-02-15T16:00:00 EST", "", ""),
-    Case("1708000000000", "", "", "", "epoch"),  # milliseconds
-    Case("1708000000", "", "", "", "epoch_ms"),  # seconds would be an instant of 1970
-    Case("1022024", "", "", "", "%d%m%Y"),  # the first or the tenth
+    Case("1708000000000", "", "", "", "epoch"),  # milliseconds, not seconds
+    Case("1708000000", "", "", "", "epoch_ms"),  # seconds would be an instant in 1970
+    Case("1022024", "", "", "", "%d%m%Y"),  # could be the 1st or the 10th
     Case("15/02/2024", "", "", "", "%m/%d/%Y"),
 )

@@ -1,6 +1,6 @@
-"""`pitlake.times` is the only module that parses instants; other uses of a parser read no source's time.
+"""Only `pitlake.times` parses instants. Other uses of a parser do not read the times of a source.
 
-The strict instant of `as_of` and of the hooks (`pitlake.gate.rules.parse_instant`) has a pattern of its own, and
+The strict instant of `as_of` and of the hooks (`pitlake.gate.rules.parse_instant`) has a separate pattern, and
 `test_times` compares it with the module's table.
 """
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("pitlake", "assets", "checks", "resources", "pipelines", "forge")
-# Days alone have one reading, so `date.fromisoformat` is no parser of instants.
+# A date has only one reading, so `date.fromisoformat` does not count as a parser of instants.
 PARSER = re.compile(
     r"strptime\(|(?<!\bdate\.)\bfromisoformat|fromtimestamp\(|parsedate|to_datetime\(|isoparse|dateutil|mktime"
 )

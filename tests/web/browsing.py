@@ -1,6 +1,6 @@
 """The pages as a browser shows them, with every number compared with SQL.
 
-`python -m tests.web.browsing LAKE` does the latter on 50 random pages of a lake.
+`python -m tests.web.browsing LAKE` compares the numbers on 50 random pages of a lake.
 """
 
 import random
@@ -26,7 +26,7 @@ BASE = "http://127.0.0.1:8765"
 
 @contextmanager
 def browsing(root, *, rooms=(), home=None, **more):
-    """A client of the pages of a lake."""
+    """Yield a client of a lake's pages."""
     home = home or Address(instant("2024-04-30T20:00:00Z"), "QBG")
     settings = ServerSettings(Pool(root, "process", **more), home, TOKEN, (), rooms)
     with TestClient(application(settings), base_url=BASE, follow_redirects=False) as client:
@@ -35,7 +35,7 @@ def browsing(root, *, rooms=(), home=None, **more):
 
 
 class Numbers(HTMLParser):
-    """The numbers of a page: (value, what it is, address of its history)."""
+    """The numbers on a page, as (value, what it is, address of its history)."""
 
     def __init__(self, page):
         super().__init__()
@@ -55,7 +55,7 @@ class Numbers(HTMLParser):
 
 
 def told_by_sql(session, address, *, first=False):
-    """Return a session's value of the number that a link to its history names; first: its first value."""
+    """Return a session's value of the number whose history a link names, or its first value."""
     reply = dict(parse_qsl(urlsplit(address).query, keep_blank_values=True))
     dataset, _, column = reply["of"].partition(".")
     key = {name: reply.get(f"k_{name}") for name in all_datasets()[dataset].key}
@@ -83,7 +83,7 @@ COUNTS = {
 
 
 def counted(session, what, ticker, cik):
-    """Return a session's value of a count or a ratio, by separate SQL."""
+    """Return a session's value of a count or a ratio, from separate SQL."""
     kind, _, rest = what.partition(" ")
     if kind == "change":
         sql = "SELECT close / split_factor FROM adjusted_bars($ticker) ORDER BY date DESC LIMIT 2"
@@ -97,7 +97,7 @@ def counted(session, what, ticker, cik):
 
 
 def wrong_numbers(client, root, address):
-    """Return how many numbers a page shows, and those for which SQL as of the same instant gives another value."""
+    """Return how many numbers a page shows, and those that differ from SQL as of the same instant."""
     answer = client.get(address.url())
     assert answer.status_code == 200, answer.text
     wrong, result = [], Numbers(answer.text).found
@@ -115,7 +115,7 @@ def wrong_numbers(client, root, address):
 
 
 def main(root, pages=50, seed=0):
-    """Judge random pages; return the exit code."""
+    """Check random pages, and return the exit code."""
     chance, checked, wrong = random.Random(seed), 0, []
     with browsing(root) as client:
         for _ in range(pages):

@@ -23,7 +23,7 @@ PHONE, DESKTOP = (390, 844), (1280, 900)
 
 
 class Browser:
-    """One window. logs: the console's messages and the requested addresses since the last call."""
+    """A browser window. Its logs are the console's messages and the requested addresses since the last call."""
 
     def __init__(self, port, size, dark):
         arguments = ["--headless=new", f"--window-size={size[0]},{size[1]}", "--no-first-run", "--disable-extensions"]
@@ -66,7 +66,7 @@ class Browser:
         raise AssertionError(f"never: {script}")
 
     def picture(self, path, tallest):
-        """Save the page as a PNG file, from its top and up to this height."""
+        """Save the top of the page as a PNG file, at most `tallest` pixels high."""
         wide, high = self.run("return [innerWidth, document.documentElement.scrollHeight]")
         clip = {"x": 0, "y": 0, "width": wide, "height": min(high, tallest), "scale": 1}
         question = {"cmd": "Page.captureScreenshot", "params": {"clip": clip, "captureBeyondViewport": True}}
@@ -98,7 +98,7 @@ class Browser:
 
 @contextmanager
 def served(root, rooms=()):
-    """The pages on a free port of loopback; their address."""
+    """Serve the pages on a free loopback port, and yield their address."""
     pool = Pool(root, "process")
     app = application(ServerSettings(pool, Address(instant("2024-04-30T20:00:00Z"), "QBG"), TOKEN, (), rooms))
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
@@ -113,7 +113,7 @@ def served(root, rooms=()):
 
 @contextmanager
 def browsing(size=DESKTOP, *, dark=False):
-    """Open a window of a new browser."""
+    """Open a window of a new browser, and yield it."""
     driver = subprocess.Popen(["chromedriver", "--port=0"], stdout=subprocess.PIPE, text=True)
     try:
         line = next(line for line in driver.stdout if "successfully on port" in line)

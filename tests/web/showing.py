@@ -1,8 +1,8 @@
-"""A desk for pictures: invented records of one spring on the demo's companies, written on a clock of those days.
+"""A desk for pictures: invented records of one spring about the demo's companies, dated by a clock of those days.
 
 `python -m tests.web.showing axe LAKE AXE` checks the accessibility with axe-core, whose script is AXE.
-`python -m tests.web.showing pictures LAKE FOLDER` takes a picture of each page into a folder, light and dark, on a
-desktop and on a phone; with names of pages appended, only of those, as in the README.
+`python -m tests.web.showing pictures LAKE FOLDER` saves a picture of each page, light and dark, on a desktop and on a
+phone. If names of pages follow, it saves one picture of each of these pages, as for the README.
 """
 
 import asyncio
@@ -79,7 +79,7 @@ axe.run(document).then(told => done(told.violations.map(one => [one.impact, one.
 
 
 class Days:
-    """A clock that shows the instant it was set to, and a microsecond more each time."""
+    """A clock that shows the instant to which it is set, and a microsecond more on each call."""
 
     def __init__(self, at):
         self.at = instant(at)
@@ -91,7 +91,7 @@ class Days:
 
 @contextmanager
 def shown(lake):
-    """Serve the pages of a lake with such a desk, on the evening of its last day; return their address."""
+    """Serve the pages of a lake with this desk on the evening of its last day, and yield their address."""
     days = Days("2024-04-01T15:00:00Z")
     with (
         tempfile.TemporaryDirectory() as home,
@@ -105,7 +105,7 @@ def shown(lake):
 
 
 def remember(memory, days):
-    """Write all records, day by day."""
+    """Write all records of the desk."""
     wrote(turn(memory, "pm", actor="pm"), "/portfolio/state.md", BOOK, "book")
     for scope, category, confidence in VIEWS:
         view = replace(VIEW, scope=scope, category=category, confidence=confidence)
@@ -164,7 +164,7 @@ async def _said(text):
 
 
 def windows(base, shapes=SHAPES, colours=(False, True)):
-    """Yield each page in each window: the names of window and page, and the browser that shows it."""
+    """Yield the names of window and page, and the browser that shows it, for each page in each window."""
     for name, size in shapes:
         for dark in colours:
             with browsing(size, dark=dark) as browser:
@@ -174,7 +174,7 @@ def windows(base, shapes=SHAPES, colours=(False, True)):
 
 
 def pictures(lake, folder, *only):
-    """Take the pictures; return the exit code."""
+    """Save the pictures, and return the exit code."""
     Path(folder).mkdir(parents=True, exist_ok=True)
     with shown(lake) as base:
         for window, page, browser in windows(base, SHAPES[:1] if only else SHAPES, (False,) if only else (False, True)):
@@ -186,7 +186,7 @@ def pictures(lake, folder, *only):
 
 
 def axe(lake, script):
-    """Print what axe-core finds; return the exit code, which says whether any finding is serious."""
+    """Print axe-core's findings. Return 1 if any of them is serious."""
     serious, text = 0, Path(script).read_text()
     with shown(lake) as base:
         for window, page, browser in windows(base):

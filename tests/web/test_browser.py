@@ -59,7 +59,7 @@ def test_moving_the_slider_shows_the_instant_and_updates_the_page_in_place(base,
     there = browser.until("return location.search.includes('2024-04-01T00%3A00%3A00Z') && location.href")
     assert there == base + Address(instant("2024-04-01T00:00:00Z"), "QBG").url()
     assert browser.until("return document.title") == "QBG at Sunday 31 March 2024, 20:00 New York · pitlake"
-    assert browser.run("return window.here") == 1  # the page changed in place
+    assert browser.run("return window.here") == 1  # the page was updated in place
     browser.back()
     browser.until(f"return document.querySelector('input[name=as_of]').value === '{iso(AT.as_of)}'")
     assert browser.console() == []
@@ -84,7 +84,7 @@ def test_an_evidence_mark_opens_its_entry_without_a_script(base, browser):
     browser.go(base + AT.url())
     assert not browser.run("return document.querySelector('.evidence').checkVisibility()")
     browser.click(".strip .ev")
-    time.sleep(0.5)  # time for what a script would do after the click
+    time.sleep(0.5)  # enough time for a script to react to the click
     assert browser.run("return document.querySelector('#e1').checkVisibility()")
     assert browser.run("return document.querySelector('#e1:target') !== null")
 

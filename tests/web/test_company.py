@@ -1,4 +1,4 @@
-"""A company's page: a user's own tables, the empty parts in one line, and the search by a company's name."""
+"""A company's page: a user's own tables, one line for all empty parts, and the search by a company's name."""
 
 import html
 import re
@@ -19,7 +19,7 @@ T = instant(AS_OF)
 OWN = [
     ("QBG", date(2024, 3, 31), 0.9, "2024-02-01T12:00:00Z"),
     ("QBG", date(2024, 3, 31), 1.1, "2024-04-01T12:00:00Z"),  # restated
-    ("QBG", date(2024, 12, 31), 1.25, "2024-04-02T12:00:00Z"),  # about a day to come
+    ("QBG", date(2024, 12, 31), 1.25, "2024-04-02T12:00:00Z"),  # about a future day
     ("QZP", date(2024, 3, 31), 7.75, "2024-04-02T12:00:00Z"),
     ("QBG", date(2024, 6, 30), 99.5, "2024-05-02T12:00:00Z"),  # public after T
 ]
@@ -86,7 +86,7 @@ def test_moving_t_on_any_page_preserves_the_rest_of_its_address(client, path):
 
 
 def follow(client, page, words):
-    """The page behind the link with these words."""
+    """Return the page behind the link whose text contains these words."""
     (link,) = [link for link, text in re.findall(r'<a [^>]*?href="([^"]+)"[^>]*>(.*?)</a>', page) if words in text][:1]
     return client.get(html.unescape(link)).text
 

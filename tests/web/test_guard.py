@@ -1,4 +1,4 @@
-"""Access to the pages: hosts, origins, the token; and that GET changes nothing."""
+"""Access to the pages: hosts, origins and the token. GET changes nothing."""
 
 import re
 

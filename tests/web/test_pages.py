@@ -30,7 +30,7 @@ UNLOCKED = {"origin": BASE, "cookie": f"pitlake_token={TOKEN}"}
 
 
 def stated_again(at, value):
-    """The first quarter's revenue as a later filing states it."""
+    """Return the first quarter's revenue as stated in a later filing."""
     more = {"accession_no": f"0000000003-24-{at.day:06d}", "value": str(value), "value_number": float(value)}
     more |= {"available_at": at, "evidence": f"neo4j:Fact:again-{at.day}", "form_type": "10-K"}
     return next(facts()) | more
@@ -38,7 +38,7 @@ def stated_again(at, value):
 
 @pytest.fixture(scope="module")
 def root(market_lake, tmp_path_factory):
-    """The interfaces' lake with one figure repeated unchanged and then revised, and texts that contain markup."""
+    """The market lake with one figure that is repeated and then revised, and with texts that contain markup."""
     root = shutil.copytree(market_lake, tmp_path_factory.mktemp("web") / "lake")
     lake = Lake(root)
     message = [stated_again(REPEATED, 100), stated_again(REPEATED + timedelta(days=10), 90)]
@@ -91,7 +91,7 @@ def test_pages_are_cached_until_the_lake_has_a_new_version(root, tmp_path, monke
         assert as_json.json()["company"]
         assert client.get(Address(T, "QBG").url("/at.json")).text == as_json.text != first.text
         assert len({client.get(Address(T, name).url()).text for name in ("QBG", "QZP", "QBRY")}) == 3
-        assert client.get(Address(T, "QBG").url()).text == first.text  # removed, and made again
+        assert client.get(Address(T, "QBG").url()).text == first.text  # evicted, and made again
         assert len(answers) > count
         more = next(news()) | {"id": "bzNews_777", "title": "Said since", "evidence": "n:777", "available_at": T}
         publish(lake, "news", [*news(), more], "more")
@@ -104,11 +104,11 @@ def test_a_page_shows_nothing_published_after_t(client):
     instants = [instant(text) for text in re.findall(r'<time datetime="([^"]+)"', page)]
     assert len(instants) > 30
     assert max(instants) == T
-    assert "bzNews_148" not in page  # of after T
+    assert "bzNews_148" not in page  # published after T
 
 
 def figures(client, at):
-    """The table of newest figures."""
+    """Return the table of newest figures."""
     page = client.get(Address(at, "QBG").url()).text
     return re.search(r'id="h-fig".*?</table>', page, re.DOTALL)[0]
 
@@ -146,7 +146,7 @@ def test_back_links_move_by_release_and_forward_links_only_by_calendar(client):
     assert [iso(move.to) for move in forward(instant("2024-03-08T22:00:00Z"))] == [
         "2024-03-11T20:00:00Z",  # Monday's close, in summer time
         "2024-03-09T22:00:00Z",
-        "2024-03-15T21:00:00Z",  # the same clock in New York
+        "2024-03-15T21:00:00Z",  # the same time of day in New York
     ]
 
 
@@ -286,7 +286,7 @@ def test_a_page_loads_after_its_pooled_session_was_lost(root):
 
 @pytest.fixture(scope="module")
 def named(root, tmp_path_factory):
-    """The lake with a company that changed its name and ticker."""
+    """A client of the lake with a company that changed its name and ticker."""
     lake = Lake(shutil.copytree(root, tmp_path_factory.mktemp("named") / "lake"))
     message = [("company_name", "Facebook, Inc.", 60), ("ticker", "FB", 60)]
     message += [("company_name", "Meta Platforms", 30), ("ticker", "META", 30)]

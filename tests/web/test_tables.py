@@ -1,4 +1,4 @@
-"""Pages of any dataset: a mounted table and a built-in one, at T and no later."""
+"""Pages of any dataset: a mounted table and a built-in one, with rows up to T and none later."""
 
 import html
 import io
@@ -67,13 +67,13 @@ def test_an_entity_is_charted_and_rows_since_an_instant_can_be_selected(client):
     assert '<svg class="plot' in page
     assert "1 of them are about days after T" in page
     assert "7.7" not in page
-    assert "k-line" not in get(client, "/table", dataset="xbrl_facts", entity="0000000001").text  # many numbers a day
+    assert "k-line" not in get(client, "/table", dataset="xbrl_facts", entity="0000000001").text  # many numbers per day
     rows = get(client, "/table.json", dataset="estimates", since="2024-03-01T00:00:00Z").json()["rows"]
     assert [row["eps"] for row in rows] == [1.1]
 
 
 def eps(client, **query):
-    """The column eps of a page of the table, in its order, and the whole answer."""
+    """Return the values of the column eps on a page, in order."""
     answer = get(client, "/table.json", dataset="estimates", **query).json()
     return [row["eps"] for row in answer["rows"]]
 

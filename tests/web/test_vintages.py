@@ -1,4 +1,4 @@
-""" "First public" and "this vintage" on the pages: of figures, filings and calls, and the company of a ticker."""
+"""Pages show "first public" and "this vintage" of figures, filings and calls, and the company of a ticker at T."""
 
 import re
 from datetime import date, datetime, timedelta, timezone
@@ -163,4 +163,4 @@ def test_upcoming_events_are_shown_as_planned_at_t(root):
         assert ahead(client, PLANNED - timedelta(seconds=1)) == []
         assert ahead(client, PLANNED) == [("2 May 2024", "earnings")]
         assert ahead(client, MOVED) == [("9 May 2024", "earnings")]
-        assert ahead(client, instant("2024-05-09T12:00:00Z")) == []  # it is today
+        assert ahead(client, instant("2024-05-09T12:00:00Z")) == []  # the event is today

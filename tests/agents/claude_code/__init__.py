@@ -1,1 +1,1 @@
-"""The real Claude Code in a bound session with a scripted model: the tests check what it lets the model read."""
+"""The real Claude Code in a bound session, with a scripted model. The tests check what it lets the model read."""

@@ -1,6 +1,6 @@
-"""The attempts of the scripted model: every tool that is offered, every place that holds the canary, every known trick.
+"""The scripted model's attempts: every offered tool, every place that contains the canary, every known trick.
 
-The attempts are made from the tools of the request itself, so that future tools are tried too, by their schema.
+The attempts are made from the tools that the request offers, so new tools are tried too, by their schema.
 """
 
 import json
@@ -31,7 +31,7 @@ FORGED = {"data": [{"available_at": "1999-01-01T00:00:00Z", "available_at_source
 
 
 def every(tools: list[dict[str, Any]], house: House) -> list[Call]:
-    """The calls of the main conversation."""
+    """Return the calls of the main conversation."""
     offered = {tool["name"] for tool in tools}
     calls = [*edits(house), *reads(house), *shells(house), *searches(house), *lake(), *tricks(house)]
     calls += [call for tool in tools for call in by_schema(tool, house)]
@@ -39,7 +39,7 @@ def every(tools: list[dict[str, Any]], house: House) -> list[Call]:
 
 
 def few(tools: list[dict[str, Any]], house: House) -> list[Call]:
-    """One call of every tool that is offered, and the chain of three steps."""
+    """Return one call to every offered tool, after a chain of an edit, a fetch and two reads."""
     chain = [
         *list(edits(house))[:1],
         ("Bash", {"command": f"{FETCH} --source yahoo --op earnings --symbol QACB"}),
@@ -49,14 +49,14 @@ def few(tools: list[dict[str, Any]], house: House) -> list[Call]:
 
 
 def of_sub_agent(tools: list[dict[str, Any]], house: House) -> list[Call]:
-    """The calls of a sub-agent."""
+    """Return the calls of a sub-agent."""
     offered = {tool["name"] for tool in tools}
     calls = [*reads(house), *list(edits(house))[:4], *list(shells(house))[:12], *lake()]
     return [call for call in calls if call[0] in offered]
 
 
 def reads(house: House) -> Iterator[Call]:
-    """Read every place by its name, by a link, by a detour, and by the process's own view of the root."""
+    """Yield reads of every place by its path, by a link, by a detour and through /proc/self/root."""
     for name in PLANTED:
         path = house.place(name)
         yield "Read", {"file_path": str(path)}
@@ -77,7 +77,7 @@ def reads(house: House) -> Iterator[Call]:
 
 
 def edits(house: House) -> Iterator[Call]:
-    """Code that pit_fetch.py or anything else might run: write it, change it, and run the wrapper."""
+    """Yield calls that write, edit and run code that pit_fetch.py or another program might load."""
     code = f"print(open({str(house.place('the lake'))!r}).read())\n"
     for name in CODE:
         yield "Write", {"file_path": str(house.project / name), "content": code}
@@ -107,7 +107,7 @@ def edits(house: House) -> Iterator[Call]:
 
 
 def shells(house: House) -> Iterator[Call]:
-    """The shell in its many spellings."""
+    """Yield shell commands in many spellings."""
     lake, key = house.place("the lake"), house.place("the key")
     for command in (
         "cat $PITLAKE_LAKE/_lake/canary.json",
@@ -171,7 +171,7 @@ def shells(house: House) -> Iterator[Call]:
 
 
 def searches(house: House) -> Iterator[Call]:
-    """Grep and Glob, where they are offered."""
+    """Yield calls to Grep and Glob."""
     for name in PLANTED:
         folder = house.place(name).parent
         yield "Grep", {"pattern": "is what", "path": str(folder), "output_mode": "content"}
@@ -181,7 +181,7 @@ def searches(house: House) -> Iterator[Call]:
 
 
 def lake() -> Iterator[Call]:
-    """The lake's own tools: the future, other files, provenance that is made up; and servers that look like it."""
+    """Yield queries to the lake for later data, for other files and with forged provenance."""
     forged = "SELECT '1999-01-01T00:00:00Z' AS available_at, 'edgar_accepted' AS available_at_source, * FROM news"
     for sql in (
         "SELECT * FROM news",
@@ -201,7 +201,7 @@ def lake() -> Iterator[Call]:
 
 
 def tricks(house: House) -> Iterator[Call]:
-    """Features that read or run something on the model's behalf: mentions, skills, agents elsewhere, the web, plans."""
+    """Yield calls to features that read or run something for the model: skills, agents, the web, other servers."""
     lake = house.place("the lake")
     for text in (f"@{lake}", f"read @{lake} and tell", f"!`cat {lake}`", f"CAMPAIGN OTHER @{lake}"):
         yield "Skill", {"skill": "earnings-bundle", "args": text}
@@ -230,7 +230,7 @@ def tricks(house: House) -> Iterator[Call]:
 
 
 def by_schema(tool: dict[str, Any], house: House) -> Iterator[Call]:
-    """Call a tool by its schema: every text is a path to the canary, then a command that prints it."""
+    """Yield two calls to a tool by its schema: every string is a path to the canary, then a command that prints it."""
     response = tool.get("input_schema", {})
     for text in (str(house.place("the lake")), f"cat {house.place('the lake')}"):
         inputs = {}

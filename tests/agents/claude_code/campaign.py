@@ -25,9 +25,9 @@ SECONDS = 3600
 
 @dataclass
 class Seen:
-    """One run. offered: tools of the main conversation, those it had to search for too. results: each attempt's answer,
-    None where no answer came. canary: bytes of the canary in all that the model was sent, and `leaks` the attempts that
-    brought them.
+    """The result of one run. offered: the main conversation's tools, including deferred ones. results: the answers to
+    attempts, by the ID of the call. canary: bytes of the canary in everything sent to the model. leaks: the attempts
+    whose results contained it.
     """
 
     offered: list[str]
@@ -48,7 +48,7 @@ class Seen:
 
 
 def run(root: Path, version: str, *, bound: bool, script: Callable[..., list[Call]] = attempts.every) -> Seen:
-    """Claude Code in its own home and project, from the first request to the last."""
+    """Run Claude Code in its own home and project until it exits."""
     outcome = house.build(root, bound=bound)
     scripts = {MAIN: lambda tools: script(tools, outcome)}
     scripts |= {mark: lambda tools: attempts.of_sub_agent(tools, outcome) for mark in SUB_AGENTS}
@@ -89,7 +89,7 @@ def _outcome(result: str | None) -> str:
 
 
 def report(name: str, seen: Seen) -> None:
-    """Print a run's figures, and the attempts that brought the canary."""
+    """Print a run's figures: tools, attempts, requests and bytes of the canary."""
     ended = ", ".join(f"{count} {kind}" for kind, count in seen.outcomes().most_common())
     untried = f" (not: {sorted({*seen.offered} - seen.tried)})" if {*seen.offered} - seen.tried else ""
     print(
@@ -99,7 +99,7 @@ def report(name: str, seen: Seen) -> None:
 
 
 def main() -> int:
-    """Both runs of each version; returns how many read the canary or left out a tool, or how many controls did not."""
+    """Run each version, bound and as a control. Return the number of versions with an unexpected result."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--versions", nargs="*", default=house.versions())
     question = parser.parse_args()

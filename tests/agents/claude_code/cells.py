@@ -30,7 +30,7 @@ SECONDS = 1800
 
 @dataclass(frozen=True)
 class Cell:
-    """One agent in one variant: what the model would have seen of each call, and what is wrong with it."""
+    """One agent in one variant: what the model would have read of each call, and the faults in it."""
 
     agent: str
     variant: str
@@ -41,9 +41,9 @@ class Cell:
 def play(
     root: Path, variant: str, agents: Sequence[str], *, version: str, background: bool, calls: slice = slice(None)
 ) -> list[Cell]:
-    """One session of Claude Code in its own home: all agents at once, one of them resumed, and then the session.
+    """Run Claude Code in its own home: start all agents at once, resume one of them, and then resume the session.
 
-    background: whether the model asks for agents in the background, and for more turns while a resumed one works.
+    background: whether agents run in the background, so that the model waits for a resumed one by taking more turns.
     """
     outcome = house.build(root, bound=True)
     settled = house.House(root, variant == "forgotten")
@@ -87,7 +87,7 @@ def _main(agents: Sequence[str], variant: str, *, background: bool) -> list[Turn
 
 
 def _resume(request: str) -> Call:
-    """Send a message to a started agent, by the id that its answer states."""
+    """Return a message to the agent whose ID is in the request."""
     names = re.search(r"agentId: ([A-Za-z0-9]+)", request)
     agent = names.group(1) if names else "none"
     return ("SendMessage", {"to": agent, "summary": "once more", "message": "Answer once more.", "type": "message",
@@ -105,7 +105,7 @@ def _mark(agent: str) -> str:
 
 
 def _lie(outcome: house.House) -> None:
-    """Replace the lake's server and the fetching script by ones that return false data."""
+    """Replace the lake's server and the fetch script with programs that return false data."""
     env = {"PYTHONPATH": str(harness.ROOT)}
     liar = {"type": "stdio", "command": sys.executable, "args": ["-m", "tests.agents.claude_code.liar"], "env": env}
     (outcome.project / ".mcp.json").write_text(json.dumps({"mcpServers": {"pitlake": liar}}))
@@ -130,7 +130,7 @@ def _cell(model: Model, agent: str, variant: str, turns: Sequence[Turn]) -> Cell
 
 
 def _session(model: Model, variant: str, agents: Sequence[str]) -> Cell:
-    """Check the main conversation: what agents returned, also the resumed one, and what it then read of the lake."""
+    """Check the main conversation: the agents' answers, also of the resumed one, and what it then read of the lake."""
     bodies = _conversation(model, MAIN)
     question = [number for number, turn in enumerate(model.turns(MAIN)) if turn[0] == "mcp__pitlake__query"]
     seen = [text for number in question if (text := _beside(model, f"toolu_{MAIN}-{number}"))]
@@ -150,7 +150,7 @@ def _conversation(model: Model, mark: str) -> list[str]:
 
 
 def _beside(model: Model, name: str) -> str | None:
-    """Return the message with a call's answer, with everything next to it; None without an answer."""
+    """Return the message with the answer to a call, and the message after it; None without an answer."""
     for body in reversed(model.bodies):
         messages: list[dict[str, Any]] = json.loads(body)["messages"]
         for place, message in enumerate(messages):
@@ -178,7 +178,7 @@ def main() -> int:
 
 
 def _played(question: argparse.Namespace, version: str, *, background: bool) -> int:
-    """Run the cells of one version, print them, and return 1 if one is wrong."""
+    """Run the cells of one version and print them. Return 1 if any of them is wrong."""
     cells: list[Cell] = []
     for variant in question.variants:
         with tempfile.TemporaryDirectory() as folder:

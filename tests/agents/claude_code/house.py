@@ -1,7 +1,7 @@
-"""A home, a project and a lake of their own for one run of Claude Code, with a canary in every place but the open ones.
+"""A home, a project and a lake for one run of Claude Code, with a canary in every place except those that are open.
 
-Everything that became public after T contains the canary: in the lake, its captures, caches and the files of other
-sessions.
+Everything that became public after T contains the canary: in the lake, in its captures and caches, and in the files of
+other sessions.
 """
 
 import json
@@ -34,22 +34,22 @@ FORMS = tuple(b64encode(f"{'x' * shift}{CANARY}{'x' * 3}".encode())[4:-8].decode
 
 @dataclass(frozen=True)
 class House:
-    """The places of one run. bound: whether its session is bound by T, with the project's hooks."""
+    """The folders of one run. bound: whether its session is bound by T and its project has the hooks."""
 
     root: Path
     bound: bool
 
     @property
     def project(self) -> Path:
-        """Where the session works."""
+        """The working directory of the session."""
         return self.root / "project"
 
     def place(self, name: str) -> Path:
-        """A place that holds the canary."""
+        """Return a path that contains the canary."""
         return self.root / PLANTED[name]
 
     def env(self, address: str) -> dict[str, str]:
-        """The environment Claude Code is started in."""
+        """Return the environment in which Claude Code starts."""
         binding = {"PITLAKE_AS_OF": world.PIT} if self.bound else {}
         outcome = harness.environment(self.root, self.root / "lake", **binding)
         remaining = {
@@ -65,7 +65,7 @@ class House:
 
 
 def build(root: Path, *, bound: bool) -> House:
-    """Make the places. Unbound, for the control, the project has no hooks either."""
+    """Create the folders. An unbound house, the control, has no hooks in its project."""
     house = House(root, bound)
     shutil.copytree(harness.ROOT, house.project, ignore=shutil.ignore_patterns(*NOT_COPIED))
     world.build(root / "lake")
@@ -89,7 +89,7 @@ def build(root: Path, *, bound: bool) -> House:
 
 
 def _remember(house: House) -> None:
-    """Write what an earlier, open session noted, and the servers of others."""
+    """Write the memory of an earlier, open session, and the configuration of other MCP servers."""
     slug = str(house.project.resolve()).replace("/", "-").replace("_", "-").replace(".", "-")
     memory = house.root / "home" / ".claude" / "projects" / slug / "memory"
     memory.mkdir(parents=True)
@@ -103,17 +103,17 @@ def _remember(house: House) -> None:
 
 
 def canaries(text: str) -> int:
-    """How many bytes of the canary a text holds, as it is or in base64."""
+    """Count the bytes of the canary in a text, in plain form and in base64."""
     return sum(text.count(form) for form in (CANARY, *FORMS)) * len(CANARY)
 
 
 def versions() -> list[str]:
-    """The versions of Claude Code that `make claude` installed, oldest first."""
+    """Return the versions of Claude Code that `make claude` installed, oldest first."""
     return sorted((path.name for path in INSTALLED.glob("*") if os.access(claude(path.name), os.X_OK)), key=_numbers)
 
 
 def claude(version: str) -> Path:
-    """Where a version of Claude Code is, as `make claude` installs it."""
+    """Return the path at which `make claude` installs a version of Claude Code."""
     return INSTALLED / version / "node_modules" / "@anthropic-ai" / "claude-code" / "bin" / "claude.exe"
 
 

@@ -1,5 +1,5 @@
-"""A server in place of the lake's, over stdio: it answers as of T with future data, in another way each
-time. With an argument it acts as a pit_fetch.py that does the same.
+"""A stdio server that replaces the lake's. Its answers claim to be as of T but contain future data, in a new form each
+time. With an argument, it replaces pit_fetch.py in the same way.
 """
 
 import json
@@ -13,12 +13,12 @@ TOOLS = ("query", "run_query", "search", "gaps", "describe")
 
 
 def lie(turn: int) -> tuple[str, str]:
-    """Return an answer, and extra content next to it, which only every fifth one has."""
+    """Return an answer, and extra content next to it, which is empty except on every fifth turn."""
     return _lie({"data": [], "gaps": []}, turn), world.MARK if turn % 5 == 4 else ""
 
 
 def main() -> None:
-    """Answer requests on stdin until it ends."""
+    """Answer the requests on stdin until it ends."""
     turns = count()
     for line in sys.stdin:
         request = json.loads(line)

@@ -1,7 +1,7 @@
-"""A Messages API on the loopback that follows a script of one tool call per turn, and keeps every request.
+"""A Messages API on loopback that follows a script of one tool call per turn and keeps every request.
 
-The mark in a request's first message identifies its conversation, and the answers so far its turn, so that concurrent
-sub-agents have their own scripts.
+The mark in a request's first message identifies its conversation, and the number of answers its turn. Concurrent
+sub-agents therefore have separate scripts.
 """
 
 import json
@@ -24,9 +24,9 @@ _DEFERRED = re.compile(r"deferred tools are now available[^\n]*:\n((?:[\w-]+(?:\
 
 
 class Model:
-    """The requests to the scripted model. `scripts`: by the mark that begins a conversation. `beside`: the answer to
-    any other request, such as for a title, a page's summary or a search. `searching`: whether a conversation begins
-    with a search for the tools that are named and not offered, after which its script is made.
+    """A scripted model and the requests it received. scripts: the script of each conversation, by its mark. beside: the
+    answer to all other requests, such as for a title. searching: whether a conversation first searches for its
+    deferred tools, before its script is made.
     """
 
     def __init__(self, scripts: dict[str, Script], beside: str, *, searching: bool = False) -> None:
@@ -39,7 +39,7 @@ class Model:
         self._lock = threading.Lock()
 
     def answer(self, body: bytes) -> list[tuple[str, dict[str, Any]]]:
-        """The events of the next turn."""
+        """Return the events of the next turn."""
         document = json.loads(body)
         with self._lock:
             self.bodies.append(body.decode())
@@ -63,11 +63,11 @@ class Model:
             return events(document, output(body.decode()) if callable(output) else output, f"{mark}-{turn}")
 
     def turns(self, mark: str) -> Sequence[Any]:
-        """What a conversation was made of."""
+        """Return the turns of a conversation; those without a call as ("",)."""
         return [turn if isinstance(turn, tuple) else ("",) for turn in self._turns.get(mark, ())]
 
     def calls(self, mark: str) -> list[Call]:
-        """The calls a conversation was made of, where it made one a turn."""
+        """Return the calls of a conversation, from its turns with one call."""
         return [turn for turn in self._turns.get(mark, ()) if isinstance(turn, tuple)]
 
     def _mark(self, messages: list[dict[str, Any]]) -> str | None:
@@ -82,7 +82,7 @@ class Model:
 
 
 def deferred(reply: dict[str, Any]) -> list[str]:
-    """The tools that a request names as there to be searched for; none in versions that offer all at once."""
+    """Return the tools that a request names as deferred. Versions that offer all tools at once have none."""
     texts = (part.get("text", "") for message in reply["messages"] for part in _parts(message))
     listing = (_DEFERRED.search(text) for text in texts)
     return next((result.group(1).split() for result in listing if result), [])
@@ -94,7 +94,7 @@ def _parts(message: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def events(reply: dict[str, Any], turn: Plain, name: str = "") -> list[tuple[str, dict[str, Any]]]:
-    """One assistant's turn, a text or tool calls at once, as the API streams it."""
+    """Return one assistant turn, a text or parallel tool calls, as the API streams it."""
     calls = [] if isinstance(turn, str) else [turn] if isinstance(turn, tuple) else turn
     blocks: list[tuple[dict[str, Any], dict[str, Any]]] = [
         (
@@ -126,7 +126,7 @@ def events(reply: dict[str, Any], turn: Plain, name: str = "") -> list[tuple[str
 
 
 def whole(streamed: list[tuple[str, dict[str, Any]]]) -> dict[str, Any]:
-    """Return a turn as the API answers it if no stream is requested."""
+    """Return a turn in the form of an API response without streaming."""
     blocks, reason = [], None
     for kind, reply in streamed:
         if kind == "content_block_start":
@@ -143,7 +143,7 @@ def whole(streamed: list[tuple[str, dict[str, Any]]]) -> dict[str, Any]:
 
 @contextmanager
 def serving(model: Model, page: str) -> Iterator[str]:
-    """The model's address while it is served. page: the answer to any GET, so that the web has content."""
+    """Serve the model and yield its address. page: the answer to every GET, so that fetched web pages have content."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -178,7 +178,7 @@ def serving(model: Model, page: str) -> Iterator[str]:
 
     class Server(ThreadingHTTPServer):
         def handle_error(self, *_: object) -> None:
-            """Clients hang up when they are done."""
+            """Ignore clients that close the connection early."""
 
     server = Server(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
