@@ -240,7 +240,7 @@ CASES = {
         [("estimates_latest", {"ticker": "qbg"}, "fiscal_date_ending", [date(2015, 12, 31), date(2014, 12, 31)]),
          ("grades_latest", QBG | {"limit": 1}, "firm", ["b"])]),
 }  # fmt: skip
-"""By name: the instant, the rows of the world, and the questions: the query, its values, the columns, their rows."""
+"""By name: the instant, the rows of the world, and the queries, each with values, columns and expected rows."""
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)

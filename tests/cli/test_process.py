@@ -120,7 +120,7 @@ NEEDED = {
     ("forge", "views"): {"pydantic"},
     ("forge", "search", "/memory/views/", "growth"): {"asyncio", "pydantic"},
 }
-"""What each of these commands may import of the libraries that take long to."""
+"""The libraries in HEAVY that each of these commands may import."""
 
 
 @pytest.mark.parametrize(("command", "needed"), NEEDED.items(), ids=[" ".join(command[::3]) for command in NEEDED])

@@ -31,7 +31,7 @@ EVERY_TOOL = (
     ("gaps", {"dataset": "news"}),
     ("describe", {}),
 )
-"""Every tool, with a call that the tests' lake answers."""
+"""Every tool, with arguments that the tests' lake can answer."""
 
 GATED_TOOLS = tuple(call for call in EVERY_TOOL if call[0] not in UNGATED)
 

@@ -26,7 +26,7 @@ PACKAGE = re.compile(r"`([\w/]+)/\w+\.py`, next to an `(__init__\.py)` that cont
 ANSWER = re.compile(r"`(sample/[\w/.]+\.json)`.*?```json\n(.*?)```", re.DOTALL)
 QUIRKS = re.compile(r"`(sample/quirks.yaml)`.*?```yaml\n(.*?)```", re.DOTALL)
 PAGES = {"adding-a-dataset": 2, "adding-a-source": 4}
-"""How many files of Python each tells to write."""
+"""The number of Python files on each page."""
 TESTS = ["tests/assets/test_contracts.py", "tests/providers/test_faults.py", "tests/providers/test_conservation.py"]
 OF_THE_NEW_LABEL = ["tests/house/test_graph_page.py", "tests/doors/test_catalogue_pages.py"]
 NAMES = ("buybacks", "port_calls")

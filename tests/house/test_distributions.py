@@ -26,11 +26,11 @@ from tests.kit import publish
 
 pytestmark = pytest.mark.long
 MODULES = {"psycopg2_binary": "psycopg2", "pyyaml": "yaml", "pydantic_ai_slim": "pydantic_ai"}
-"""Of distributions that are named otherwise."""
+"""The modules of distributions with other names."""
 SOON = 60
-"""Seconds from a file of one's own to the first answer."""
+"""The most seconds from a user's file to the first answer."""
 LIGHT = 450 << 20
-"""Bytes that asking may take on disk, libraries included."""
+"""The most bytes on disk that an installation takes, including libraries."""
 
 
 @pytest.fixture(scope="module")
@@ -213,7 +213,7 @@ def test_the_installed_wheel_has_its_demo_and_fills_a_lake(installed, tmp_path):
 
 
 LACKING = sorted(EXTRAS.keys() - {"alerts", "audit", "excel", "forge", "platform"})
-"""Extras that a command of the kernel needs. Forge's commands need `alerts` and `excel`, beside its own."""
+"""Extras that a command of the kernel needs. Forge's commands need `alerts` and `excel` in addition to `forge`."""
 
 
 @pytest.mark.parametrize("extra", LACKING)

@@ -13,7 +13,7 @@ LINUX = {"sys_platform": "linux", "platform_machine": "x86_64", "os_name": "posi
 MAC = {"sys_platform": "darwin", "platform_machine": "arm64", "os_name": "posix", "platform_system": "Darwin"}
 PYTHONS = ("3.11", "3.12", "3.13")
 APART = ("spark",)
-"""Extras that the lock leaves out, for their size: the Makefile brings each into a folder, at versions of its own."""
+"""Extras that the lock leaves out because of their size. The Makefile installs each into a separate folder."""
 
 
 @pytest.fixture(scope="module")

@@ -32,7 +32,7 @@ OF_FEW_ROWS = {
     "spark.databricks.delta.snapshotPartitions": "1",
     "spark.sql.shuffle.partitions": "2",
 }
-"""Thousands of small answers: compiling and cutting up each costs more than it saves."""
+"""Settings for thousands of small answers, where compilation and partitions cost more than they save."""
 
 
 def start(master: str, settings: Mapping[str, str], packages: Sequence[str]) -> SparkSession:

@@ -75,7 +75,7 @@ UNSET = (
     Case("0", "", "", "", "epoch"),
 )
 NO_ZONES = (Case("2024-02-15T16:00:00+14:15", "", ""), Case("2024-02-15T16:00:00-12:30", "", ""))
-"""Offsets of no zone, which strict instants may have."""
+"""Offsets that belong to no time zone, but that strict instants may have."""
 UNREADABLE = (
     *NO_ZONES,
     Case("", "", ""),

@@ -23,7 +23,7 @@ from tests.web.browsing import BASE, TOKEN, Numbers, browsing, wrong_numbers
 
 T = instant(AS_OF)
 PAGES = 6
-"""Of random instants and companies; `python -m tests.web.browsing` asks for 50."""
+"""The number of random pages to check; `python -m tests.web.browsing` checks 50."""
 REPEATED = datetime(2024, 4, 10, 21, tzinfo=timezone.utc)
 HOSTILE = '<script src="//evil.example/x.js"></script>"\'><img src=x onerror=alert(1)>{{ 7*7 }}'
 UNLOCKED = {"origin": BASE, "cookie": f"pitlake_token={TOKEN}"}

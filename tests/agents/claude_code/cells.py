@@ -22,7 +22,7 @@ from tests.agents.claude_code.scripted import Call, Model, Turn, serving
 MAIN, GO_ON = "CELLS MAIN;", "CELLS GO ON;"
 PITS = {"clean": world.PIT, "gap": world.LONG_AGO, "contaminated": world.PIT}
 SAID = "SAIDZZ"
-"""What agents of the contaminated variant say at their end, thrice, in place of an envelope."""
+"""What agents of the contaminated variant answer instead of an envelope."""
 ENVELOPE = json.dumps({"data": [], "gaps": [{"type": "no_data", "reason": "nothing was asked for"}]})
 BLOCKED = re.compile(r"PIT_[A-Z_]+: ")
 SECONDS = 1800

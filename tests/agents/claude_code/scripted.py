@@ -15,9 +15,9 @@ from typing import Any
 Call = tuple[str, dict[str, Any]]
 Plain = str | Call | list[Call]
 Turn = Plain | Callable[[str], Plain]
-"""What the model says in one turn: a text, a call, or several calls at once; or what makes that of the request."""
+"""A turn of the model: a text, a call or parallel calls, or a function that makes one of these from the request."""
 Script = Callable[[list[dict[str, Any]]], Sequence[Turn]]
-"""The turns of a conversation, made from the tools its first request offers; after them it says "done"."""
+"""A function that makes the turns from the tools in the first request. All later turns are "done"."""
 
 
 _DEFERRED = re.compile(r"deferred tools are now available[^\n]*:\n((?:[\w-]+(?:\n|$))+)")
