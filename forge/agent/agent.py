@@ -93,7 +93,7 @@ class Agent:
     states_cut_off: bool = True
     """Whether a turn states when the model's training ended.
 
-    A masked run leaves it out, because it would reveal the mask.
+    A masked run omits this date, because the date would reveal the mask.
     """
     backtest: tuple[Tape, ...] = ()
     """The tapes of all runs that share the budget of a backtest."""
@@ -194,9 +194,9 @@ class Agent:
         return Decided(decision, answer, end, checked, usages(self.tape, decision))
 
     def fetched(self, decision: str) -> list[dict[str, Any]]:
-        """Return what a decision fetched, each with its label, data, gaps and receipts.
+        """Return the fetches of a decision, each with its label, data, gaps and receipts.
 
-        The rows come from the tape and from memory, so that resumed turns and replays have all of them.
+        The rows come from the tape and from memory, so they are complete for resumed turns and replays too.
 
         Raises BadInput for a decision that is not on the tape.
         """
@@ -232,7 +232,7 @@ class Agent:
         }
 
     def _free_turn(self, context: SessionContext, at: datetime) -> SessionContext:
-        """Return the session's next free turn, or a turn of a new session while one of its turns is running."""
+        """Return the session's next free turn, or the first turn of a new session if a turn is still running."""
         turn = context.turn_number
         for name in self.tape.turns(context.session_id):
             turn = max(turn, self.tape.inputs(name)["turn"] + 1)

@@ -1,4 +1,4 @@
-"""Contracts of outputs: the machine-readable sections, which are parsed strictly and as a whole."""
+"""Contracts of outputs: the machine-readable sections, which are parsed strictly and all or nothing."""
 
 import re
 from collections.abc import Callable
@@ -90,7 +90,7 @@ CONTRACTS: dict[str, Callable[[str], Output]] = {"portfolio-synthesis": synthesi
 
 
 def read_output(skill: str, text: str) -> Output:
-    """Parse a skill's output. Raises OutputUnreadable, which says what to change."""
+    """Parse a skill's output. Raises OutputUnreadable, whose message explains what to change."""
     if len(text) > MOST_CHARACTERS:
         raise OutputUnreadable("output", f"has {len(text):,} characters", f"keep it under {MOST_CHARACTERS:,}")
     return CONTRACTS.get(skill, plain)(text)

@@ -36,7 +36,7 @@ SHOWN = 12
 
 @dataclass(frozen=True)
 class LoopLimits:
-    """The limits of a loop. turns: the most requests to the model; repeats: the most identical calls."""
+    """The limits of a loop. turns: the maximum number of requests to the model; repeats: that of identical calls."""
 
     turns: int = 40
     repeats: int = 3
@@ -44,11 +44,11 @@ class LoopLimits:
 
 @dataclass
 class Conversation:
-    """The content of the next request.
+    """A conversation, from which the next request is made.
 
     models: ids of the models that answered. tokens: tokens used so far. role: the role of its requests. stopped: the
-    reason why it ended without an answer. stable: the same field as in a request. plan: the tools to call, in
-    order, the last of which gives the answer; empty if the model calls and answers as it likes.
+    reason for ending without an answer. stable: as in `Request`. plan: the tools to call in order; the last call
+    is the answer. If the plan is empty, the model calls tools and answers freely.
     """
 
     system: str
@@ -63,7 +63,7 @@ class Conversation:
     """The tokens of the last request with its answer, and the characters of the messages at that time."""
 
     def request(self, tools: tuple[ToolSpec, ...]) -> Request:
-        """Return the next request. With a plan it has the form of the next call in the place of tools."""
+        """Return the next request. With a plan, it contains the form of the next call instead of tools."""
         tools, form = ((), self.next_form()) if self.plan else (tools, None)
         return Request(self.system, tuple(self.messages), tools, role=self.role, stable=self.stable, form=form)
 
@@ -86,9 +86,9 @@ class Conversation:
         self._counted = (tokens if answer.input_tokens else size // CHARACTERS_A_TOKEN, size)
 
     def ask_again(self, shows_call: bool) -> bool:
-        """Ask once for another answer if the last one is empty or shows a call among words. Return whether it is asked.
+        """Ask once for another answer if the last answer is empty or shows a call in prose. Return whether it did.
 
-        The request is put in the place of an empty answer, which providers refuse to read.
+        The new request replaces an empty answer, because providers reject empty messages.
         """
         last = self.messages[-1]
         is_empty = isinstance(last, Answer) and not last.text.strip()
@@ -99,7 +99,7 @@ class Conversation:
         return True
 
     def expected_tokens(self) -> int:
-        """Estimate the tokens of the next request from the provider's last count and later changes of the text."""
+        """Estimate the tokens of the next request from the provider's last count and the change in text length."""
         tokens, size = self._counted
         return tokens + (self._characters() - size) // CHARACTERS_A_TOKEN
 
@@ -131,7 +131,7 @@ class Conversation:
         return self._shorten(range(self._newest() - 1))
 
     def shorten_newest(self) -> bool:
-        """Shorten the newest tool calls and results in later requests. Return whether any was long."""
+        """Shorten the newest tool calls and results in later requests. Return whether any was shortened."""
         return self._shorten(range(max(0, self._newest() - 1), len(self.messages)))
 
     def stop(self, last: str, why: End, reason: str = "") -> str:

@@ -1,4 +1,4 @@
-"""Forks: repeats a decision with one changed input and reports the differences.
+"""Forks: a decision is repeated with one changed input, and the differences are reported.
 
 A fork runs on a copy of the memory of that time, so the real memory does not change. Models answer from the tape as
 long as the requests are the same. Tools run again, as of the decision's instant and lake version.
@@ -53,7 +53,7 @@ class Difference:
 class Forked:
     """The result of a fork.
 
-    answer: None if a model was needed and none is configured. same: the number of steps that equal the tape.
+    answer: None if a model was needed and none is configured. same: the number of steps that match the tape.
     differences: the other steps, in order. forecasts: the forecasts of the fork's Views.
     """
 
@@ -85,7 +85,7 @@ class _Lane(Lane):
     tape: _Tape
 
     async def once(self, kind: Kind, request: Any, do: Callable[[], Awaitable[str]]) -> str:
-        """Return the answer of the tape, of the change, or of `do`, and record differences. Raises NoModel."""
+        """Return the answer from the tape, the change or `do`, and record any difference. Raises NoModel."""
         self.at += 1
         change, request_text = self.tape.change, canonical(request)
         recorded = next(
@@ -128,7 +128,7 @@ class _Lane(Lane):
 
 
 async def fork(agent: Agent, decision: str, change: ForkChange) -> Forked:
-    """Run a decision again with one input changed. agent: the agent that made it.
+    """Run a decision again with one input changed. agent: the agent that made the decision.
 
     Raises BadInput for a decision or step that is not on the tape, and the errors of `Agent.ask`.
     """

@@ -1,7 +1,7 @@
 """The folder /help: a page on each kind of record and each source, as of the turn's instant.
 
-The pages are generated from the schemas of records, the query catalogue and the lake, so that they describe what
-writes and fetches accept. A page lists only series and tickers that were public at the instant.
+The pages are generated from the schemas of records, the query catalogue and the lake, so they match what writes and
+fetches accept. A page lists only series and tickers that were public at the instant.
 """
 
 import json
@@ -38,7 +38,7 @@ _NAMES = {
     "market_quotes": "SELECT DISTINCT kind || ' ' || instrument FROM market_quotes",
     "prices": TICKERS,
 }
-"""The names that a caller can use in a dataset, and the query that lists them as of an instant, without later names."""
+"""The queries that list, by dataset, the names that a call can use as of an instant, without later names."""
 _ALSO = {"prices": ("names", "companies")}
 
 
@@ -146,7 +146,7 @@ def queries_page() -> str:
 def sources_line(own_providers: ProviderLines = ()) -> str:
     """Return every source with its operations and their parameters, for the system prompt.
 
-    For a source of another package that is not a QueryProvider, it contains only the summary.
+    A provider of another package that is not a QueryProvider is described only by its summary.
     """
     lines = []
     for source in all_providers(own_providers).values():
@@ -160,7 +160,7 @@ def sources_line(own_providers: ProviderLines = ()) -> str:
 
 
 class Contents:
-    """The lake's contents of some datasets as of an instant: rows, the newest instant, and names a caller can use."""
+    """The contents of some datasets as of an instant: row counts, newest instants, and names that a call can use."""
 
     def __init__(self, at: At, datasets: Iterable[str]) -> None:
         self._at, self._datasets = at, sorted(datasets)
@@ -210,7 +210,7 @@ def _operation(source: QueryProvider, op: str, query: catalogue.Query, contents:
 
 
 def _value(parameter: catalogue.Parameter, contents: Contents) -> Any:
-    """Return a value for a required parameter, from the lake's contents."""
+    """Return an example value for a required parameter, taken from the lake's contents."""
     quoted = contents.first("market_quotes", "curve USD").split(" ", 1)
     by_name: dict[str, Any] = {
         "series": contents.first("macro_observations", "GDP"),
@@ -234,7 +234,7 @@ def _signature(parameters: Iterable[catalogue.Parameter]) -> str:
 
 
 def agents_schema(kind: Kind) -> dict[str, dict[str, Any]]:
-    """Return the JSON schema of each field of a kind that agents write."""
+    """Return the JSON schema of each field that agents write in a kind of record."""
     by_code = {
         "views": {"verdict"},
         "expressions": {*RESULTS} - {"exit_reason"},

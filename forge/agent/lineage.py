@@ -1,6 +1,6 @@
 """The lineage of a decision: its input rows, its writes, and their consequences.
 
-It is read from memory and the tape, without new fetches.
+The lineage is read from memory and the tape, without new fetches.
 """
 
 import json
@@ -15,7 +15,7 @@ from forge.records import Record, kind_of_path
 from pitlake.clock import now
 
 MOST_ROWS = 5
-"""The most pieces of evidence of one answer to show; further ones are only counted."""
+"""The maximum number of rows shown as evidence of one answer; the others are only counted."""
 _POINTERS = ("view_id", "view", "expression", "links")
 
 

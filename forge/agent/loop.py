@@ -1,4 +1,4 @@
-"""The loop: a model calls tools until it answers. It works with any provider, and every step is on the tape."""
+"""The loop: a model calls tools until it answers. It works with any provider and records every step on the tape."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ async def loop(
     on_progress: Callable[[str], None],
     window: Window = UNKNOWN,
 ) -> tuple[str, End]:
-    """Run the model and its tools until it answers, ends its plan or is stopped. Return the answer and how it ended.
+    """Run a model and its tools until it answers, ends its plan or is stopped. Return the answer and the kind of end.
 
     model: the model, taped on the same lane. on_progress: called with a line for each step. window: the model's context
     window. Raises ModelFailed, Diverged.
@@ -58,7 +58,7 @@ async def loop(
             return returned[-1].text, "answered"
         exchanges = {canonical([result.call.name, result.call.arguments, result.text]) for result in returned}
         if not exchanges <= repeated.keys():
-            repeated.clear()  # There is new information, so the repeated calls were not a loop.
+            repeated.clear()  # The results are new, so the repeated calls were not a loop.
         repeated.update(exchanges)
         if max(repeated.values()) >= limits.repeats:
             return conversation.stop(last, "repeated"), "repeated"

@@ -1,4 +1,4 @@
-"""Forge's scheduled questions, mornings, evenings and weekly, and the one that new alerts ask."""
+"""Forge's scheduled questions (morning, evening, weekly), and the question about new alerts."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -33,9 +33,9 @@ OCCASIONS = {
 
 
 def occasion_text(occasion: str, files: ForgeFS, at: datetime, settings: Schedules, alerts: Sequence[str] = ()) -> str:
-    """Return an occasion's question, with counts of the week up to the instant. Raises KeyError if unknown.
+    """Return an occasion's question, with the counts that it mentions. Raises KeyError if unknown.
 
-    alerts: of an alert; they contain texts of records, so they are marked as data.
+    alerts: for the occasion of an alert. They contain texts of records, so they are marked as data.
     """
     day = at.astimezone(ZoneInfo(settings.timezone)).date()
     outcomes = files.list_dir("/memory/outcomes/", f"since:{day - timedelta(days=7)}")

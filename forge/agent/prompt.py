@@ -1,6 +1,6 @@
 """The system prompt: the fixed part first, then skills, lessons, calibration, Views, the book and the session.
 
-The longest part is the same in every turn, so that a provider's prompt cache can reuse it.
+The longest part is the same in every turn, so a provider's prompt cache can reuse it.
 """
 
 from datetime import datetime
@@ -155,7 +155,7 @@ def dated(text: str, as_of: datetime, trained_to: str | None = None) -> str:
 
 
 def undated(message: str) -> str:
-    """Return the original message of `dated`."""
+    """Return the message that was passed to `dated`."""
     return message.partition("\n\n")[2] if message.startswith("AS OF ") else message
 
 
@@ -191,7 +191,7 @@ def system_prompt(
 
 
 def stable_length(system: str) -> int | None:
-    """Return how many first characters of a system prompt are the same in every turn; None for all of them."""
+    """Return the length of the part of a system prompt that is the same in every turn; None for the whole prompt."""
     start = system.find(f"\n\n{LESSONS}")
     return start if start >= 0 else None
 

@@ -8,7 +8,7 @@ from pitlake.errors import PitlakeError
 
 
 class WouldWrite(PitlakeError):
-    """A replay tried a write that the decision did not make."""
+    """A replay attempted a write that the decision did not make."""
 
 
 class ReadOnly(Journal):

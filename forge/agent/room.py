@@ -1,7 +1,7 @@
 """Keeps requests within a model's context window.
 
-When a request would fill more than a share of the window, older tool calls and results are shortened. The share is
-computed only from recorded answers, so a replay shortens at the same requests.
+When a request would fill more than a given share of the window, older tool calls and results are shortened. The size
+is estimated only from recorded answers, so a replay shortens the same requests.
 """
 
 from collections.abc import Callable

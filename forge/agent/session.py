@@ -39,8 +39,8 @@ def resolve_session(
 ) -> SessionContext:
     """Return the session of a trigger: the user's open one, unless it was idle too long.
 
-    A scheduled turn starts its own session. A turn that decides an event does too, because the session of an earlier
-    attempt would reveal its result.
+    A scheduled turn starts a new session. So does a turn that decides an event, because the session of an earlier
+    attempt would reveal the result.
     """
     records = [remembered.record(row) for row in remembered.rows("sessions")]
     mine = [
@@ -92,7 +92,7 @@ def record_turn(
     exchange: tuple[str, str],
     stopped: str = "",
 ) -> None:
-    """Record a turn's question and answer, and that the session is active. Repeating it changes nothing.
+    """Record a turn's question and answer, and mark the session as active. Repeating the call changes nothing.
 
     Args:
         memory: The memory that records the session.
@@ -102,7 +102,7 @@ def record_turn(
         user: The owner of the session.
         at: The turn's instant.
         exchange: The question and the answer.
-        stopped: The reason why the turn ended without an answer, if it did.
+        stopped: The reason if the turn ended without an answer.
     """
     event, name = fs.remembered.event, f"{context.session_id}:{context.turn_number}"
     query, result = (quoted(UNSTORED.sub("", text)[:MOST_RECORDED]) for text in exchange)
@@ -135,7 +135,7 @@ def record_turn(
 
 
 def archive_expired(memory: Memory, fs: ForgeFS, context: SessionContext, at: datetime, minutes: float) -> None:
-    """Archive the sessions that were idle too long at the instant of a turn. Repeating it changes nothing.
+    """Archive the sessions that were idle too long at the instant of a turn. Repeating the call changes nothing.
 
     Args:
         memory: The memory that records the sessions.

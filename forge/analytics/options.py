@@ -1,4 +1,4 @@
-"""European options by Black, Scholes and Merton, and the payoff of option positions at expiry."""
+"""European options priced with Black-Scholes-Merton, and the payoff of option positions at expiry."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ Kind = Literal["call", "put", "underlying"]
 
 @dataclass(frozen=True)
 class Greeks:
-    """Value and sensitivities: delta and gamma by spot, vega and rho per 1.00, theta per year."""
+    """Value and sensitivities: delta and gamma with respect to spot, vega and rho per 1.00, theta per year."""
 
     price: float
     delta: float
@@ -52,7 +52,7 @@ def black_scholes(
 
 @dataclass(frozen=True)
 class Leg:
-    """Options at a premium each, or the underlying with its cost as `strike`; a negative quantity is sold."""
+    """Options with a premium each, or the underlying with its cost as `strike`. A negative quantity is short."""
 
     kind: Kind
     strike: float
@@ -79,7 +79,7 @@ class Payoff:
 
 
 def payoff(legs: Sequence[Leg]) -> Payoff:
-    """Return the exact payoff of a position with one expiry; it is linear between strikes. Raises BadInput."""
+    """Return the exact payoff of a position with one expiry, which is linear between strikes. Raises BadInput."""
     if not legs or any(leg.strike < 0 for leg in legs):
         raise BadInput(
             "legs", "there are no legs, or one has a strike below 0", "give kind, strike, quantity and premium"

@@ -47,7 +47,7 @@ class Curve:
         return log(self.discount(start) / self.discount(end)) / (end - start)
 
     def par(self, years: float, frequency: int = 2) -> float:
-        """Return the annual coupon, in `frequency` payments, at which a bond of that maturity is worth 1."""
+        """Return the annual coupon, paid `frequency` times a year, at which a bond of this maturity is worth 1."""
         times = _times(years, frequency)
         annuity = sum(self.discount(time) for time in times) / frequency
         return (1 - self.discount(times[-1])) / annuity
@@ -65,7 +65,7 @@ class BondFigures:
 
 
 def bond(coupon: float, years: float, yield_: float, frequency: int = 2) -> BondFigures:
-    """Return the figures of a bond with whole coupon periods, at a yield compounded as often as it pays.
+    """Return the figures of a bond with whole coupon periods, at a yield compounded once per coupon period.
 
     Raises BadInput for a maturity that is not whole periods, or a yield of -100 % per period or less.
     """

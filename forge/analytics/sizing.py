@@ -1,4 +1,4 @@
-"""Distance of a value from its history, and the size of a stake."""
+"""Z-scores of values against their history, and Kelly stakes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """`pitlake forge …`. Answers go to stdout, progress goes to stderr.
 
-Without a model, a command that needs one fails with exit code 2 and says what to set. The other commands need no model.
+Without a model, a command that needs one fails with exit code 2 and names the setting. Other commands need no model.
 """
 
 import json
@@ -250,7 +250,7 @@ def doctor(form: str) -> None:
 
 
 def _clock(as_of: str | None, arm: str = "") -> "Clock | None":
-    """Return the simulated memory of an instant, of the control arm if named; None for the live memory."""
+    """Return the clock of the simulated memory of an instant, or None for the live memory. arm: the control arm."""
     from forge.core.clock import Simulated
     from pitlake.clock import micros, past
 
@@ -276,7 +276,7 @@ def _agent(clock: "Clock | None", lake: str | None) -> "Agent":
 
 
 def _finish(work: "Coroutine[Any, Any, Answer]") -> Answer:
-    # Most commands start no event loop, whose library takes a while to import.
+    # Import here, because most commands need no event loop and the library takes a while to import.
     import asyncio
 
     return asyncio.run(work)

@@ -1,4 +1,4 @@
-"""What the PM does to the book: `pitlake forge close | adjust | constrain`."""
+"""Changes of the book by the PM: `pitlake forge close | adjust | constrain`."""
 
 import getpass
 from datetime import datetime

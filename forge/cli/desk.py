@@ -100,7 +100,7 @@ def approvals(form: str, lake: str | None) -> None:
 
 
 def _effects(item: "Pending") -> list[str]:
-    """Return a line for each limit, and for each total of the book before and after the approval."""
+    """Return one line per limit, and one per total of the book with its values before and after the approval."""
     return [*(f"limit: {figure}" for figure in item.figures), *(f"book: {line}" for line in item.book)]
 
 
@@ -137,7 +137,7 @@ def approve(name: str, sha256: str | None, lake: str | None, by: str | None, con
 
 
 def _typed_hash(limits: "Guardrails", memory: "Memory", name: str) -> str:
-    """Show the text to approve and ask for its hash; without a terminal, print the hash to pass."""
+    """Show the text to approve and prompt for its hash. Without a terminal, print the hash to pass."""
     from forge.memory import approvals as door
     from forge.memory.lessons import waiting_lessons
     from forge.records import render

@@ -1,4 +1,4 @@
-"""What the PM has code judge: `pitlake forge settle | calibrate`."""
+"""Judging of forecasts by code: `pitlake forge settle | calibrate`."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""The desk and the memory that a command works on: `pitlake forge --memory NAME …` and `--run NAME`."""
+"""Selects the desk and memory of a command: `pitlake forge --memory NAME …` and `--run NAME`."""
 
 import os
 from collections.abc import Callable
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def own_desk() -> "Desk":
-    """Return the PM's desk, as the environment and `--memory` name it."""
+    """Return the PM's desk, as selected by the environment and `--memory`."""
     from forge.desk import desk
 
     return desk()

@@ -1,4 +1,4 @@
-"""What the PM orders beside the book: `pitlake forge own-view | stop`."""
+"""Orders of the PM that do not change the book: `pitlake forge own-view | stop`."""
 
 from pathlib import Path
 

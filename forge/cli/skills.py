@@ -1,4 +1,4 @@
-"""`pitlake forge skills …`: proposed changes of skills, which need the PM's approval."""
+"""`pitlake forge skills …`: proposed changes to skills, which need the PM's approval."""
 
 import getpass
 

@@ -1,4 +1,4 @@
-"""`pitlake forge backtest` and `fork`: decide a past period day by day, or one decision with one input changed."""
+"""`pitlake forge backtest` and `fork`: decide a past period day by day, or repeat a decision with a changed input."""
 
 from datetime import datetime
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Stores the skills of a decision on its tape, so that a replay reads the same texts even if skills changed."""
+"""Stores the skills of a decision on its tape, so that a replay reads the same texts even if the skills changed."""
 
 import base64
 import json
@@ -12,13 +12,13 @@ SKILLS = "skills"
 
 
 def keep_skills(tape: Tape, decision: str, own: Path | None, *, record: bool) -> Path | None:
-    """Return a folder with exactly the skills that a decision began with.
+    """Return a folder with exactly the skills that a decision started with.
 
     Args:
-        tape: The tape, next to which the folder is.
-        decision: Its name.
-        own: The PM's folder of skills, for a decision that has none on the tape.
-        record: Whether such a decision's skills are recorded; `own` is returned otherwise.
+        tape: The tape. The folder is next to it.
+        decision: The decision's name.
+        own: The PM's folder of skills, used if the tape has no skills for the decision.
+        record: Whether to record the skills in this case; otherwise `own` is returned.
     """
     recorded = tape.contents(decision).get(SKILLS)
     if recorded is None:
@@ -52,6 +52,6 @@ def _unpack(content: str, folder: Path) -> Path:
             try:
                 new.rename(place)
             except OSError:
-                if not place.is_dir():  # Another process wrote it first.
+                if not place.is_dir():  # Another process created the folder first.
                     raise
     return place

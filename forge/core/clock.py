@@ -1,4 +1,4 @@
-"""The two clocks that date memory: the machine's, and a backtest's own. Their records never mix.
+"""The two clocks that date memory: the machine's, and that of a backtest. Their records never mix.
 
 A clock has a name, `live` or `simulated:<run>`, which is stored in every journal, record and lake that it dates.
 """

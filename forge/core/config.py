@@ -28,9 +28,9 @@ ROUTING = dict(zip(ROLES, ("opus", "sonnet", "sonnet", "opus", "opus", "opus", "
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Risk limits, in percent of capital; duration in years, volume in average days. max_margin: of all futures.
+    """Risk limits, in percent of capital; duration in years, volume in average days. max_margin: for all futures.
 
-    over: whether a trade beyond a limit is refused, or cut to the largest size that is within all of them.
+    over: "refuse" to reject a trade that exceeds a limit, "cap" to cut it to the largest size that is allowed.
     """
 
     max_single_risk: float = 5.0
@@ -51,10 +51,10 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class Approvers:
-    """Who approves.
+    """The people who may approve.
 
-    users: the names that a decision may record; without any, the user of the operating system. second_above: the size
-    in percent of capital above which two of them must approve the same text; None if one is enough.
+    users: their names. If there are none, the operating system's user may approve. second_above: the size in percent
+    of capital above which two people must approve the same text; None if one is always enough.
     """
 
     users: tuple[str, ...] = ()
@@ -72,7 +72,7 @@ class Approvers:
 
 @dataclass(frozen=True, kw_only=True)
 class Contract:
-    """A contract of a future. multiplier: what a point is worth; margin: of one contract; both in its currency."""
+    """A futures contract. multiplier: the value of a point; margin: margin per contract; both in its currency."""
 
     multiplier: float
     margin: float
@@ -88,11 +88,11 @@ class Contract:
 class AccountSettings:
     """The account behind the book.
 
-    capital: USD at the start, None for no account. costs_bp: costs of executions by code, in basis points of a fill's
-    value. financing_rate: percent a year on borrowed cash. benchmark: the ticker that the desk compares the account
-    with, "" for none. max_loss, max_drawdown: the loss since the start, and since
-    the highest net asset value, in percent, at which code halts trading; None for no limit. contracts: of futures, by
-    name, such as future:CL.
+    capital: USD at the start, None for no account. costs_bp: the cost of executions by code, in basis points of a
+    fill's value. financing_rate: percent a year on borrowed cash. benchmark: the ticker with which the desk compares
+    the account, "" for none. max_loss, max_drawdown: the losses in percent, since the start and since the highest net
+    asset value, at which code halts trading; None for no limit. contracts: futures contracts by name, such as
+    future:CL.
     """
 
     capital: float | None = None
@@ -110,10 +110,10 @@ class AccountSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class Alerts:
-    """When the desk alerts the PM.
+    """The thresholds of the desk's alerts.
 
     stop_near: the distance from the last close to a stop, in percent of the close. view_due_days: the days before a
-    View's question is due. data_late_hours: the hours that data of a session may take to arrive.
+    View's question is due. data_late_hours: the hours after a session until its data is late.
     """
 
     stop_near: float = 3.0
@@ -123,7 +123,7 @@ class Alerts:
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """The most that may be spent on models; None means no limit. tokens: of requests and answers together."""
+    """A limit on spending on models; None means no limit. tokens: the tokens of requests and answers together."""
 
     tokens: int | None = None
     calls: int | None = None
@@ -149,7 +149,7 @@ class Budgets:
 
 @dataclass(frozen=True, kw_only=True)
 class Price:
-    """What a model costs, in dollars per million tokens."""
+    """The price of a model, in dollars per million tokens."""
 
     input: float
     output: float
@@ -157,12 +157,12 @@ class Price:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelSettings:
-    """How models are asked.
+    """The settings for the use of models.
 
     profile: `full`, or `small` for a small local model: a short prompt, three tools and one skill. typed_writes:
-    whether each kind of record has a tool, whose schema the provider enforces. control: a model whose training ended
-    before the instants that are asked about, for the control arm. control_trained_to: the last day of its training
-    data, as YYYY-MM-DD; by default what its maker publishes.
+    whether each kind of record has a separate tool with a schema that the provider enforces. control: the model of the
+    control arm, whose training ended before the instants of the questions. control_trained_to: the last day of its
+    training data, as YYYY-MM-DD; by default the day that its maker publishes.
     """
 
     profile: str = PROFILES[0]
@@ -179,7 +179,7 @@ class ModelSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class ContextSettings:
-    """How much of a model's window a request may fill.
+    """Limits on the share of a model's context window that a request may fill.
 
     compact_at: the share from which older tool results are shortened. windows: tokens by `provider:id`, which extend or
     replace entries of the built-in list.
@@ -198,7 +198,7 @@ class ContextSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class ExecutorSettings:
-    """Limits of sub-agents: seconds for a task and for a model call, and how often a call is retried."""
+    """Limits of sub-agents: the seconds for a task and for a model call, and the number of retries of a call."""
 
     task_seconds: float = 300.0
     call_seconds: float = 120.0
@@ -207,7 +207,7 @@ class ExecutorSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class Schedules:
-    """When Forge runs on its own, and how many analyses it may make."""
+    """The times of Forge's scheduled runs, and the number of analyses that they may make."""
 
     morning_budget: int = 8
     eod_budget: int = 6
@@ -236,14 +236,14 @@ class Schedules:
 
 @dataclass(frozen=True, kw_only=True)
 class Sessions:
-    """How many idle minutes end a conversation. The next turn of any session marks it as archived."""
+    """The idle minutes that end a conversation. The next turn of any session archives the conversation."""
 
     session_timeout_minutes: float = 30.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Counterfactuals:
-    """When a View without an Expression becomes a Counterfactual, and for how many days a Counterfactual is tracked."""
+    """The conditions under which a View without an Expression becomes a Counterfactual, and the days of tracking."""
 
     min_days: int = 14
     min_confidence: float = 0.6
@@ -252,10 +252,10 @@ class Counterfactuals:
 
 @dataclass(frozen=True, kw_only=True)
 class Evolution:
-    """What a skill edit requires. pm_approval_required can only be true: an agent must not change its own skills.
+    """The requirements for an edit of a skill. pm_approval_required must be true: no agent may change its own skills.
 
-    same_claim: lessons with at least this mean cosine similarity count as the same claim. proposal_model: the model
-    that writes the edits; with "", code appends the lessons.
+    same_claim: the mean cosine similarity from which lessons make the same claim. proposal_model: the model that
+    writes the edits; if it is "", code appends the lessons.
     """
 
     min_corroborations: int = 5
@@ -275,8 +275,8 @@ class Evolution:
 class Search:
     """Weights of similarity and recency in a search's score, which sum to 1, and the model that embeds the texts.
 
-    embedding_model: the bundled model, or `package.module:function` of a model on this machine. A service's model is
-    refused, because it would receive the PM's memory and its answers can change.
+    embedding_model: the bundled model, or `package.module:function` of a model on this machine. Remote services are
+    refused, because they would receive the PM's memory and their results can change.
     """
 
     semantic_weight: float = 0.7
@@ -308,8 +308,8 @@ class Mcp:
 class Config:
     """All settings.
 
-    model: how models are asked. models: the model of each role. prices: by `provider:id`, which extend or replace
-    entries of the built-in list. providers: sources of `fetch` in other packages, by name, each as
+    model: settings for the use of models. models: the model of each role. prices: prices by `provider:id`, which extend
+    or replace the built-in list. providers: sources of `fetch` in other packages, by name, each as
     `package.module:Class`.
     """
 

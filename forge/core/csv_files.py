@@ -1,4 +1,4 @@
-"""The PM's CSV files. An error names the line, and what to do next."""
+"""Reads the PM's CSV files. An error names the line and the next step."""
 
 import csv
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ Line = tuple[int, Mapping[str, str]]
 
 
 def read_csv(field: str, source: Path | str, columns: Sequence[str]) -> tuple[Sequence[str], list[Line]]:
-    """Return the columns and the lines of a CSV file, or of its text. columns: those that it must have.
+    """Return the columns and the lines of a CSV file, or of its text. columns: the required columns.
 
     Raises BadInput, which names the field.
     """
@@ -36,7 +36,7 @@ def read_csv(field: str, source: Path | str, columns: Sequence[str]) -> tuple[Se
 
 
 def read_number(field: str, line: Line, column: str, blank: float = float("nan")) -> float:
-    """Return a number of a line, or `blank` if it states none. Raises BadInput."""
+    """Return a line's number in a column, or `blank` if the cell is empty. Raises BadInput."""
     text = line[1].get(column, "").strip()
     try:
         number = float(text) if text else blank

@@ -1,4 +1,4 @@
-"""The currencies that an account values, besides USD."""
+"""The currencies, besides USD, in which an account can hold positions."""
 
 from pitlake.errors import BadInput, choice
 
@@ -13,7 +13,7 @@ SERIES = {
 
 
 def read_currency(text: str) -> str:
-    """Return a typed currency as fills spell it, "" for USD. Raises BadInput for one that no series values."""
+    """Return a typed currency in the spelling of fills, "" for USD. Raises BadInput for a currency without a series."""
     currency = text.strip().upper()
     if currency not in ("", USD, *SERIES):
         raise BadInput("currency", f"{text.strip()[:10]!r} is not supported", choice(currency, (USD, *SERIES)))

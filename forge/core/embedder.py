@@ -1,6 +1,6 @@
 """Semantic search over texts of memory: a cache of vectors by content and model, and the ranking of a search.
 
-Callers pass the texts that their turn can see. Missing vectors are computed again, so the cache file may be removed.
+Callers pass the texts that their turn can see. Missing vectors are recomputed, so the cache file may be removed.
 """
 
 import sqlite3
@@ -24,7 +24,7 @@ Instants = npt.NDArray[np.int64]
 SIMILARITY_WEIGHT, RECENCY_WEIGHT, RECENCY_DAYS = 0.7, 0.3, 30.0
 MICROS_A_DAY = 86_400_000_000
 MANY = 500
-"""The number of contents that one query looks up; SQLite limits the number of bound values."""
+"""The number of texts that one query looks up, because SQLite limits the number of bound values."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class VectorCache:
         self.model = model or TextModel()
         self._db = sqlite3.connect(path, isolation_level=None)
         self._db.execute("PRAGMA journal_mode = WAL")
-        self._db.execute("PRAGMA synchronous = NORMAL")  # Vectors that a crash loses are computed again.
+        self._db.execute("PRAGMA synchronous = NORMAL")  # Vectors that are lost in a crash are recomputed.
         self._db.execute(
             "CREATE TABLE IF NOT EXISTS vectors (model TEXT, content BLOB, vector BLOB, PRIMARY KEY (model, content)) "
             "WITHOUT ROWID"
@@ -152,7 +152,7 @@ class Meaning:
     def rank(
         self, query: str, texts: Sequence[str], written_at: Iterable[datetime], at: datetime, count: int
     ) -> list[Hit]:
-        """Embed the query and the texts, and return the best matches (see `ranked`). No texts need no model."""
+        """Embed the query and the texts, and return the best matches (see `ranked`). Without texts, load no model."""
         if not texts:
             return []
         vectors, query_vector = self.vectors.embed(texts), self.vectors.embed_query(query)

@@ -1,6 +1,6 @@
-"""Forge's default models: of each size the newest that answers without thinking first, as of 2026-11-23.
+"""Forge's default models: for each size, the newest one that answers without thinking first, as of 2026-11-23.
 
-Validation and compaction have low token limits, which thinking would use up.
+Validation and compaction have low token limits, which thinking would exhaust.
 """
 
 DEFAULTS = {

@@ -1,6 +1,6 @@
-"""Skills by the Agent Skills standard: folders with a SKILL.md, found by name and loaded on demand.
+"""Skills in the format of the Agent Skills standard: folders with a SKILL.md, found by name and loaded on demand.
 
-Forge ships its own. A PM's folder adds to them and overrides them by name. Names have hyphens; underscores work too.
+Forge ships skills. A PM's folder adds skills and overrides Forge's by name. Underscores in names mean hyphens.
 """
 
 import ast
@@ -18,11 +18,11 @@ from pitlake.errors import BadInput, choice
 OURS = Path(__file__).parents[1] / "skills"
 MOST_DESCRIPTION = 80
 WHOLE = ".whole"
-"""A file in a folder that has all skills, so that Forge's own are not added."""
+"""A file that marks a folder as complete, so that Forge's own skills are not added."""
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 LONGEST_NAME, LONGEST_DESCRIPTION = 64, 1024
 FIELDS = {"name", "description", "license", "compatibility", "metadata", "allowed-tools"}
-"""The fields of the standard. Programs add others, such as Claude Code's user-invocable."""
+"""The fields of the standard. Programs add more fields, such as Claude Code's user-invocable."""
 _FRONT = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
 
 
@@ -105,7 +105,7 @@ class SkillLoader:
 
 
 def check_skill(place: Path) -> None:
-    """Check a skill's folder against the Agent Skills standard, which has no fields but its own. Raises BadInput."""
+    """Check a skill's folder against the Agent Skills standard, which allows no other fields. Raises BadInput."""
     _read(place)
     if unknown := sorted(map(str, _fields(place / "SKILL.md").keys() - FIELDS)):
         raise BadInput("skills", f"{place.name} has the field {unknown[0][:60]!r}", choice(unknown[0], FIELDS))

@@ -7,7 +7,7 @@ from pitlake.machine import write_whole
 
 
 def request_stop(tape: Tape, name: str, reason: str) -> None:
-    """Ask for a stop before the next request to a model. name: the name of a decision, or of the tape's backtest."""
+    """Request a stop before the next request to a model. name: the name of a decision, or of the tape's backtest."""
     file = _file(tape, name)
     file.parent.mkdir(exist_ok=True)
     write_whole(file, reason.encode())

@@ -22,12 +22,12 @@ from pitlake.errors import BadInput, PitlakeError
 
 Mode = Literal["record", "strict", "live-tools"]
 Kind = Literal["model", "tool", "order", "compaction"]
-"""order: a result that depends on which concurrent task ended first. compaction: older tool results were shortened."""
+"""order: a result that depends on which concurrent task ended first. compaction: a shortening of older tool results."""
 SHOWN = 120
 MAIN = "agent"
 """The lane of the agent itself."""
 WORK = "T-"
-"""The prefix of entries of a tape that are not decisions, such as the work of the simulated PM in a backtest."""
+"""The prefix of tape entries that are not decisions, such as the work of the simulated PM in a backtest."""
 _TABLES = """
 CREATE TABLE IF NOT EXISTS decisions (decision TEXT PRIMARY KEY, inputs TEXT NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS receipts (decision TEXT PRIMARY KEY, receipt TEXT NOT NULL) STRICT;
@@ -108,7 +108,7 @@ class Step(NamedTuple):
 
 
 class Used(NamedTuple):
-    """The tokens that a decision used of one model. input, output: numbers of tokens."""
+    """The tokens that a decision used with one model. input, output: numbers of tokens."""
 
     decision: str
     model: str
@@ -130,7 +130,7 @@ class Tape:
                     connection.execute(_APPEND_ONLY.format(table, change))
 
     def begin(self, decision: str, inputs: dict[str, Any]) -> dict[str, Any]:
-        """Record a decision's inputs and return them; a decision that is on the tape keeps its first inputs."""
+        """Record a decision's inputs and return them. A decision that is already on the tape keeps its first inputs."""
         with self._open() as connection:
             connection.execute("INSERT OR IGNORE INTO decisions VALUES (?, ?)", (decision, canonical(inputs)))
         return self.inputs(decision)
@@ -188,7 +188,7 @@ class Tape:
 
     @contextmanager
     def _locked(self, name: str, *, blocking: bool) -> Iterator[Path | None]:
-        """Lock a file next to the tape; None if another process has it."""
+        """Lock a file next to the tape; None if another process holds the lock."""
         folder = self.place.with_name(f"{self.place.name}-open")
         folder.mkdir(exist_ok=True)
         file = folder / name
@@ -217,7 +217,7 @@ class Tape:
             return [Step(*row) for row in connection.execute(chosen, (decision,))]
 
     def spent(self, since: datetime, until: datetime, after: int = 0) -> tuple[list[Used], int]:
-        """Return the tokens used by decisions as of `since` <= instant < `until`, and the last row that was counted.
+        """Return the tokens used by decisions whose instant is in [since, until), and the last row that was counted.
 
         Pass that row as `after` to count only newer rows.
         """
@@ -227,12 +227,12 @@ class Tape:
             return [Used(*row) for row in rows], last
 
     def unanswered(self, since: datetime, until: datetime) -> list[Used]:
-        """Return a lower bound of the tokens of unanswered requests: running, failed, or of a killed process."""
+        """Return a lower bound of the tokens of unanswered requests: running, failed, or interrupted by a kill."""
         with self._open() as connection:
             return [Used(*row) for row in connection.execute(_UNANSWERED, (since.timestamp(), until.timestamp()))]
 
     def sent(self, since: datetime, until: datetime) -> list[Used]:
-        """Return the tokens of requests that were sent in an interval, whatever the instants of their decisions are."""
+        """Return the tokens of requests that were sent in an interval, whatever the instants of their decisions."""
         with self._open() as connection:
             return [Used(*row) for row in connection.execute(_SENT, (since.timestamp(), until.timestamp()))]
 
@@ -240,10 +240,10 @@ class Tape:
     def requesting(
         self, decision: str, model: str, tokens: int, check: Callable[[], str], shared: "Tape | None" = None
     ) -> Iterator[Sending]:
-        """Record that a request is being sent, and how it ended. Only one process at a time checks and records.
+        """Record that a request is sent, and whether it was answered. Only one process at a time checks budgets.
 
-        Args: decision: Its name. model: The model's id. tokens: A lower bound of its tokens. check: Returns the reason
-        why it may not be sent, or "". shared: Another tape, whose processes wait for each other too.
+        Args: decision: The decision's name. model: The model's id. tokens: A lower bound of the request's tokens.
+        check: Returns why the request is refused, or "". shared: The tape to lock, if several tapes share a budget.
         """
         with (shared or self).spending():
             sending = Sending(check())
@@ -292,7 +292,7 @@ class Tape:
     def keep_content(self, decision: str, name: str, content: str) -> str:
         """Record a text that a decision uses, such as its prompt, and return the text on the tape.
 
-        Equal texts of many decisions are stored once. The first text of a name is never replaced.
+        Equal texts of many decisions are stored once. The first text under a name is never replaced.
         """
         sha256 = digest(content)
         with self._open() as connection:
@@ -367,9 +367,9 @@ class Lane:
         return recorded.answer
 
     def keep_content(self, name: str, content: str) -> str:
-        """Return the tape's text of this name.
+        """Return the text that the tape has under this name.
 
-        If there is none, return this text, and record it unless the lane is replayed.
+        If there is none, return the given text, and record it unless the lane is replayed.
         """
         key = f"{self.name} {name}"
         if key not in self._contents:
@@ -401,7 +401,7 @@ class Lane:
 
 
 def canonical(value: Any) -> str:
-    """Return the canonical JSON text of a value. The text is ASCII only, so that lone surrogates survive."""
+    """Return the canonical JSON text of a value. The text is ASCII-only, so that lone surrogates survive."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 

@@ -1,4 +1,4 @@
-"""The times at which the settings schedule the agent, for Dagster and for walk-forward runs alike."""
+"""The scheduled times of the agent according to the settings, for both Dagster and walk-forward runs."""
 
 from dataclasses import dataclass
 from datetime import date, datetime, time
@@ -13,8 +13,8 @@ from pitlake.exchange import session
 class Slot:
     """A time of day at which an occasion is due, in the settings' time zone.
 
-    trigger: its name in walk-forward runs. days: weekdays, with Monday as 0. traded: whether it is due only on days
-    with a trading session.
+    trigger: the name in walk-forward runs. days: weekdays, with Monday as 0. traded: whether the occasion is due only
+    on days with a trading session.
     """
 
     trigger: str

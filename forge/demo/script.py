@@ -82,7 +82,7 @@ def agent(request: Request) -> Answer:
 
 
 def analyst(request: Request) -> Answer:
-    """Answer as an analyst. The first one on rates breaks its contract; the retry does not."""
+    """Answer as an analyst. The first answer about rates breaks its contract; the retry does not."""
     task = str(request.messages[0])
     if "OBJECTIVE:\nrates" in task and "RETRY of" not in task:
         return Answer("Yields may rise, or fall.")
@@ -113,7 +113,7 @@ def value_in(results: ToolResults) -> float | None:
 
 
 def view(value: float, name: str = "new") -> str:
-    """Return the View after a value: invalidated if the quarter did not grow."""
+    """Return the View that follows from a value: invalidated if the quarter did not grow."""
     over = value - QUARTER_BEFORE
     likely = 0.8 if over >= CLOSE else 0.5 if over >= 0 else 0.0
     status: Literal["active", "invalidated"] = "invalidated" if over < 0 else "active"
@@ -143,7 +143,7 @@ def _task(name: str, skill: str, **more: object) -> tuple[str, dict[str, object]
 
 
 def _writes(path: str, text: Callable[[float], str]) -> Step:
-    """Return a write that follows from the value; without a value, a note that it is missing."""
+    """Return a write that follows from the value; without a value, an answer that the value is missing."""
 
     def step(results: ToolResults) -> Answer:
         value = value_in(results)

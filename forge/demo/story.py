@@ -1,4 +1,4 @@
-"""The output of the demo: each line comes from the tape, from memory, or from a command's answer."""
+"""The output of the demo: each line comes from the tape, from memory, or from a command's output."""
 
 import asyncio
 import json
@@ -41,10 +41,10 @@ BOOK = Portfolio(id="state", gross=100.0, net=20.0, duration=2.0, factor_exposur
 
 
 def play(home: Path, lake: Lake, on_line: Callable[[str], None]) -> str:
-    """Play the story and return the last decision's name. home: an empty folder for memory and tape; lake: one with GDP
-    of 2014.
+    """Play the story and return the last decision's name. home: an empty folder for memory and tape; lake: a lake with
+    the GDP of 2014.
 
-    Raises BadInput for a lake without it and a folder that is in use, Diverged if a replay differs.
+    Raises BadInput for a lake without this GDP or a folder in use, Diverged if a replay differs.
     """
     tape = Tape(home / "forge-tape.sqlite")
     if tape.decisions():
@@ -97,7 +97,7 @@ class _Story:
             self.on_line(f"  {expression.id} {expression.status}: {summary}")
 
     def _approve(self) -> None:
-        """Act as the PM, which no tool of a model can do."""
+        """Approve as the PM, because no tool of a model can do this."""
         self.on_line("\nThe portfolio manager")
         for candidate in approvals.pending(self.memory, Guardrails()):
             review = f"the review says {candidate.review.verdict}" if candidate.review else ""

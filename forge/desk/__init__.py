@@ -1,6 +1,6 @@
 """A PM's desk: the locations of memory, journal, tape, settings and the PM's skills, and the objects built from them.
 
-Every entry point uses it. All files are next to memory's lake unless a variable says otherwise.
+Every entry point uses a desk. Unless an environment variable says otherwise, all files are next to memory's lake.
 """
 
 import os
@@ -41,8 +41,8 @@ BACKTEST_CAPITAL = 1_000_000.0
 class Desk:
     """A desk.
 
-    lake: the root of the memory lake. beside: the prefix of the files next to it. settings: the file of `config`, even
-    if missing. skills: the PM's folder. run: the backtest that the memory belongs to, "" for the live memory.
+    lake: the root of the memory lake. beside: the prefix of the files next to it. settings: the path of the settings
+    file, which may be missing. skills: the PM's folder. run: the backtest of the memory, "" for the live memory.
     """
 
     lake: str
@@ -53,8 +53,8 @@ class Desk:
     run: str = ""
 
     def guardrails(self, market: "At", memory: Memory) -> Guardrails:
-        """Return the settings' limits, which compute from a market and value the account's book by it. The PM's
-        constraints can only tighten them.
+        """Return guardrails with the settings' limits, which use a market to compute risk and to value the account's
+        book. The PM's constraints can only tighten the limits.
         """
         from forge.tracking.account import book_guardrails
 
@@ -67,7 +67,7 @@ class Desk:
 
     @property
     def routing(self) -> "Routing":
-        """The models of the environment and the settings."""
+        """The models that the environment and the settings select."""
         from forge.model.routing import Routing
 
         chosen = self.config.models | {PROPOSAL: self.config.evolution.proposal_model}
@@ -109,7 +109,7 @@ class Desk:
         return ForgeFS(memory, remembered, Guardrails(self.config.guardrails), self.skills, actor)
 
     def meaning(self) -> "Meaning":
-        """Return the ranking of searches, weighted by the settings."""
+        """Return the ranking of searches, with the weights of the settings."""
         from forge.core.embedder import Meaning, VectorCache, text_model
 
         search = self.config.search
@@ -119,7 +119,7 @@ class Desk:
     def agent(self, memory: Memory, lake: str | Path | None, control: date | None = None) -> "Agent":
         """Return the agent at this desk. lake: the market's lake.
 
-        control: the last day of the training data of the control arm's model, which then has all roles.
+        control: the last day of the training data of the control arm's model, which then takes all roles.
         """
         from forge.agent.agent import Agent
         from forge.core.embedder import VectorCache, text_model
@@ -171,9 +171,9 @@ class Desk:
 def desk(lake: str | Path | None = None) -> Desk:
     """Return the desk of a memory's lake (default $FORGE_LAKE, else ./.pitlake/forge).
 
-    The memory of a backtest, `<lake>-simulated-<run>`, is read-only. $FORGE_CONFIG, else `<lake>.toml`, holds the
-    settings; $FORGE_SKILLS, else `<lake>-skills`, the PM's own skills; a backtest has those of the live memory. Raises
-    BadInput for unreadable settings, and for a missing folder named by $FORGE_SKILLS.
+    The memory of a backtest, `<lake>-simulated-<run>`, is read-only. The settings are in $FORGE_CONFIG, else
+    `<lake>.toml`. The PM's skills are in $FORGE_SKILLS, else `<lake>-skills`. A backtest uses those of the live memory.
+    Raises BadInput for unreadable settings, and for a missing folder named by $FORGE_SKILLS.
     """
     root, run = parse_backtest_root(lake_root(lake))
     beside = open_store(root).root
@@ -186,7 +186,7 @@ def desk(lake: str | Path | None = None) -> Desk:
 
 
 def memories(lake: str | Path | None = None) -> dict[str, str]:
-    """Return the roots of all memories of a desk by name: `live`, those of backtests and of questions as of T."""
+    """Return the roots of all memories of a desk by name: `live`, backtests, and questions as of a past instant."""
     own = desk(lake)
     of_walks = Path(f"{own.beside}{WALKS}").glob("*/memory-simulated-*")
     places = [*own.beside.parent.glob(f"{own.beside.name}-simulated-*"), *of_walks]

@@ -22,8 +22,8 @@ UNKNOWN, POSITION_WIDTH = "not known", 20
 
 @dataclass(frozen=True)
 class Brief:
-    """A desk as of an instant. waiting: the ids of what waits for approval. lately: what was written since the last
-    session, with its instant, id and status.
+    """A desk as of an instant. waiting: the ids of the records that wait for approval. lately: the records written
+    since the last session, each with instant, id and status.
     """
 
     at: datetime
@@ -34,7 +34,7 @@ class Brief:
 
     @property
     def title(self) -> str:
-        """One line: the net asset value and how much needs the PM."""
+        """One line with the net asset value and the number of items that need the PM."""
         account, needs = self.first.account, len(self.alerts) + len(self.waiting)
         worth = "" if isinstance(account, str) else f"{account.account.nav:,.0f} USD, "
         return f"Forge: {worth}{needs or 'nothing'} {'needs' if needs < 2 else 'need'} you"

@@ -67,14 +67,14 @@ def switch_trading(memory: Memory, status: Literal["halted", "released"], reason
 def add_fills(
     own: Desk, memory: Memory, source: Path | str, lake: str | Path, order: Path | None = None
 ) -> tuple[str, list[str]]:
-    """Book the fills of a CSV file or of its text, and update the book. order: the ticket that they must match.
+    """Book the fills of a CSV file or of its text, and update the book. order: the ticket that the fills must match.
 
     Returns:
-        How many fills are new, and why some are not booked, or not shown by the book.
+        The number of new fills, and the reasons why some are not booked or not in the book.
 
     Raises:
-        BadInput: The settings state no capital, a line is invalid or not on the ticket, or the lake has no rate of its
-            currency; nothing is booked then.
+        BadInput: The settings state no capital, a line is invalid or not on the ticket, or the lake has no rate for a
+            line's currency. In these cases nothing is booked.
     """
     memory.journal.require_writable()
     own.check_capital()
@@ -90,7 +90,7 @@ def add_fills(
 def undo_fill(
     own: Desk, memory: Memory, name: str, reason: str, lake: str | Path, status: Literal["void", "booked"] = "void"
 ) -> tuple[str, list[str]]:
-    """Void a fill or book it again, and update the book. Return it, and the gaps of `add_fills`. Raises BadInput."""
+    """Void a fill or book it again, and update the book. Return the change and the book's gaps. Raises BadInput."""
     fill = void_fill(memory, name, reason, status)
     text = f"{name} ({fill.quantity:g} {fill.instrument} at {fill.price:g}) is {status}; the book"
     since = f"{'leaves it out' if status == 'void' else 'counts it'} from {new_york_day(fill.filled_at)} on"
@@ -98,7 +98,7 @@ def undo_fill(
 
 
 def enter_cash(own: Desk, memory: Memory, entry: Entry, lake: str | Path) -> tuple[str, list[str]]:
-    """Book an entry of the account and update the book. Return it, and the gaps of `add_fills`. Raises BadInput."""
+    """Book an entry of the account and update the book. Return the entry and the book's gaps. Raises BadInput."""
     memory.journal.require_writable()
     own.check_capital()
     name = book_cash(memory, entry)
@@ -119,23 +119,23 @@ def _update_book(own: Desk, memory: Memory, lake: str | Path) -> list[str]:
 
 
 def example_view() -> str:
-    """Return the text of an example View, which can be written as it is."""
+    """Return the text of an example View, which can be written unchanged."""
     return render(replace(cast("View", EXAMPLES["views"]), links=()))
 
 
 def state_view(own: Desk, memory: Memory, text: str, name: str = NEW, once: str = "") -> str:
-    """Write a View of the PM's own and return its id.
+    """Write a View of the PM and return its id.
 
     Args:
         own: The desk.
         memory: Its memory.
-        text: The record, in the form in which an agent may write it too.
-        name: The id of the View that it replaces, else `new`.
-        once: Letters and digits that name this order; the same order sent again writes nothing more.
+        text: The record, in any form that agents may use.
+        name: The id of the View to replace, else `new`.
+        once: Letters and digits that identify this order. A repeated order writes nothing more.
 
     Raises:
         BadInput: The name is not a View's.
-        RecordUnreadable: The text is not a View, with every fault.
+        RecordUnreadable: The text is not a valid View. The error lists every fault.
     """
     kind = KINDS["views"]
     if name != NEW and not kind.names(name):
@@ -154,7 +154,7 @@ def backtests_under_way(own: Desk) -> dict[str, Tape]:
 
 
 def stop(own: Desk, name: str, reason: str) -> str:
-    """Ask a running decision, or a running backtest with its parts, to stop. Return what stops.
+    """Ask a running decision, or a running backtest with its parts, to stop. Return a message about the stop.
 
     Raises BadInput if nothing of this name is running.
     """

@@ -1,4 +1,4 @@
-"""Exports: tables as CSV and Excel, order tickets, and bundles of a decision, which can be verified alone."""
+"""Exports: tables as CSV and Excel, order tickets, and bundles of a decision, which can be verified without a lake."""
 
 import csv
 import json
@@ -39,7 +39,7 @@ QUANTITY = re.compile(r"-?[0-9]{1,12}")
 COMPUTED = ("exposure", "value", "open", "result")
 """The columns of positions that a holding computes."""
 FORMULAS = ("=", "+", "-", "@")
-TERMS: dict[str, Any] = {"stop": "", "target": "", "expires": None, "exit_reason": ""}  # The PM changes them.
+TERMS: dict[str, Any] = {"stop": "", "target": "", "expires": None, "exit_reason": ""}  # The PM may change these.
 
 
 def table(remembered: Remembered, name: str, at: At) -> str:
@@ -48,7 +48,7 @@ def table(remembered: Remembered, name: str, at: At) -> str:
 
 
 def workbook(remembered: Remembered, at: At, file: Path) -> None:
-    """Write all tables to an Excel file, a sheet each; positions only of an open account. Raises BadInput."""
+    """Write all tables to an Excel file, one sheet each. Positions need an open account. Raises BadInput."""
     from xlsxwriter import Workbook
     from xlsxwriter.exceptions import FileCreateError
 
@@ -69,7 +69,7 @@ def workbook(remembered: Remembered, at: At, file: Path) -> None:
 
 
 def _table(remembered: Remembered, name: str, at: At) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return the rows and the columns of a table; numbers are numbers, all else is text."""
+    """Return the rows and the columns of a table. Values are numbers or text."""
     if name == "positions":
         positions = value_account(remembered, at).account.positions
         rows = [{**asdict(each), **{name: getattr(each, name) for name in COMPUTED}} for each in positions]
@@ -138,7 +138,7 @@ class _Document:
 
 
 class Ticket:
-    """An order ticket that a broker's fills are compared with. Raises BadInput if it is not one of this memory."""
+    """An order ticket with which a broker's fills are compared. Raises BadInput for another memory's ticket."""
 
     def __init__(self, file: Path, remembered: Remembered) -> None:
         with file.open(newline="", encoding="utf-8-sig") as text:
@@ -156,11 +156,11 @@ class Ticket:
         self._ordered = {row["ticker"]: int(row["quantity"]) for row in rows}
 
     def assign(self, fill: Fill) -> Fill:
-        """Return a fill of the file as one of the ticket's Expression."""
+        """Return a fill, assigned to the ticket's Expression."""
         return fill if fill.expression else replace(fill, expression=self.expression)
 
     def check(self, booked: Iterable[Fill], new: Sequence[Fill]) -> None:
-        """Raise BadInput unless the fills are of the ordered tickers and sides, and no more than ordered."""
+        """Raise BadInput unless the fills have the ordered tickers and sides, and do not exceed the order."""
         for fill in new:
             ordered = self._ordered.get(fill.instrument, 0)
             if fill.expression != self.expression or ordered * fill.quantity <= 0:
@@ -172,7 +172,7 @@ class Ticket:
                 raise BadInput("fills", what, "compare the file with the ticket, or import it without --ticket")
 
     def filled(self, booked: Iterable[Fill]) -> dict[str, tuple[float, int]]:
-        """Return by ticker what was filled and what was ordered."""
+        """Return the filled and the ordered quantity of each ticker."""
         sums = dict.fromkeys(self._ordered, 0.0)
         for fill in booked:
             if fill.expression == self.expression and fill.quantity * self._ordered.get(fill.instrument, 0) > 0:
@@ -208,7 +208,7 @@ def bundle(own: Desk, memory: Memory, decision: str) -> str:
 
 
 def verify(text: str) -> tuple[list[str], list[str]]:
-    """Return what a bundle states, and its faults. Raises BadInput if the text is not a bundle."""
+    """Return lines that summarise a bundle, and its faults. Raises BadInput if the text is not a bundle."""
     try:
         document = TypeAdapter(_Document).validate_json(text, strict=True)
         body, rows = document.bundle, document.bundle.rows
@@ -236,7 +236,7 @@ def verify(text: str) -> tuple[list[str], list[str]]:
 
 
 def _unapproved(records: Sequence[tuple[Row, Record]]) -> Iterator[str]:
-    """Yield what became active without a review and an approval of its text. Approved trades may get other terms."""
+    """Yield trades that became active without a reviewed and approved text. Approved trades may get new terms."""
     reviewed, approved, texts = set[str](), dict[str, set[str]](), dict[str, set[str]]()
     lasting = {content_hash(x): content_hash(replace(x, **TERMS)) for _, x in records if isinstance(x, Expression)}
     for row, record in records:
@@ -271,7 +271,7 @@ def _approvals(remembered: Remembered) -> list[Approval]:
 
 
 def _csv(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
-    """Return rows as CSV. A text that a spreadsheet would run as a formula begins with an apostrophe."""
+    """Return rows as CSV. Text that a spreadsheet would run as a formula gets a leading apostrophe."""
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)

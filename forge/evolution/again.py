@@ -1,4 +1,4 @@
-"""The test of a skill change: decisions after its lessons are repeated with it, and both compared with outcomes."""
+"""Tests a skill change: repeats decisions made after its lessons with the change, and compares the outcomes."""
 
 import shutil
 import tempfile
@@ -18,9 +18,9 @@ EVEN = 0.5
 
 
 async def run_trial(agent: Agent, proposal: Proposal) -> Trial:
-    """Test a proposal: each settled forecast made after its last lesson is repeated with the change.
+    """Test a proposal: repeat each settled forecast that was made after its last lesson with the change.
 
-    A forecast whose question is not asked again counts as wrong. Raises NoModel if a model is needed, BadInput.
+    A forecast counts as wrong if the repeated decision does not ask its question. Raises NoModel, BadInput.
     """
     remembered = whole_memory(agent.memory, agent.memory.journal.clock.now())
     lessons = [row for lesson in proposal.links if (row := remembered.newest(KINDS["pk"].path(lesson)))]

@@ -26,7 +26,7 @@ def approve(memory: Memory, name: str, sha256: str, by: str, own: Path, untested
     """Apply a proposal.
 
     sha256: the hash of the changed skill's folder. own: the PM's folder of skills. untested: the reason to apply it
-    without a passed test. Raises BadInput, which states the missing requirement; then nothing is changed.
+    without a passed test. Raises BadInput, which states the missing requirement; nothing is changed in that case.
     """
     remembered, row, proposal = _waiting(memory, name, sha256)
     place = SkillLoader(own).meta(proposal.skill).path
@@ -49,9 +49,9 @@ def approve(memory: Memory, name: str, sha256: str, by: str, own: Path, untested
 
 
 def reject(memory: Memory, name: str, sha256: str, by: str, reason: str) -> Proposal:
-    """Reject exactly one content of a proposal. It is not proposed again from the same lessons.
+    """Reject exactly one content of a proposal. The same lessons do not lead to it again.
 
-    Raises BadInput if the proposal does not wait, if it has another hash, or if no reason is given.
+    Raises BadInput if the proposal is not pending or has another hash, or if no reason is given.
     """
     reason = read_reason(reason)
     remembered, row, proposal = _waiting(memory, name, sha256)

@@ -1,6 +1,6 @@
-"""A model's change of a skill: it replaces one exact quote of one file and cites the lessons behind the change.
+"""A model's change to a skill: it replaces one exact quote in one file and cites the lessons behind the change.
 
-A change that does not fit is refused with the fault, and the model can correct it. This module changes no file.
+An invalid change is refused with an error, so that the model can correct it. This module changes no file.
 """
 
 import re
@@ -49,7 +49,7 @@ SPEC = ToolSpec(
 )
 LIMITS = LoopLimits(turns=5)
 FOLDERS = ("templates", "references")
-"""The folders whose files a proposal can change. Scripts are code, which a proposal can't change."""
+"""The folders whose files a proposal can change. Scripts are excluded, because they are code."""
 MOST_TEXT = 40_000
 MOST_LESSONS = 20
 MOST_WHY = 600
@@ -60,9 +60,9 @@ _PROPOSED = "Proposed: "
 
 @dataclass(frozen=True)
 class SkillEdit:
-    """A change of one file.
+    """A change to one file.
 
-    file: its path in the skill's folder. text: its whole new text. sha256: the hash of the changed folder.
+    file: the path in the skill's folder. text: the whole new text. sha256: the hash of the changed folder.
     """
 
     file: str
@@ -93,12 +93,12 @@ class ProposeTool:
         self._place, self._lessons = place, lessons
 
     async def execute(self, _call_id: str, /, file: str, quote: str, replacement: str, why: str) -> str:
-        """Check a change. Raises BadInput, which states the fault."""
+        """Check and accept a change. Raises BadInput, which states the fault."""
         edit = self.edit(file, quote, replacement, why)
         return f"{_PROPOSED}{edit.file} of {self._place.name}. Answer in one sentence."
 
     def edit(self, file: str, quote: str, replacement: str, why: str) -> SkillEdit:
-        """Return a change if it fits the skill. Raises BadInput, which states the fault."""
+        """Return a change if it is valid for the skill. Raises BadInput, which states the fault."""
         files = skill_files(self._place)
         if file not in files and not _NEW.fullmatch(file):
             raise BadInput("file", f"{file[:80]!r} can't be changed", choice(file, files))

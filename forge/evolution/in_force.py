@@ -15,7 +15,7 @@ APPLIED: Final = "applied"
 
 
 class SkillChange(NamedTuple):
-    """A change of a skill. before, after: hashes of its folder. proposal: the one applied or rolled back."""
+    """A change of a skill. before, after: hashes of its folder. proposal: the proposal applied or rolled back."""
 
     at: datetime
     skill: str
@@ -28,8 +28,8 @@ class SkillChange(NamedTuple):
 class InForce:
     """A skill as of an instant.
 
-    sha256: the hash of its folder. ours: whether it equals the built-in skill. change: the change that created it; None
-    if no proposal did.
+    sha256: the hash of its folder. ours: whether the skill equals the built-in one. change: the change that created
+    this version; None if no proposal did.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Proposals: patches of skills that are supported by lessons which agree. This module changes no skill."""
+"""Proposals: patches of skills that are supported by agreeing lessons. This module changes no skill."""
 
 import difflib
 from collections import defaultdict
@@ -30,8 +30,8 @@ UNTESTED = "not tested: no model is configured"
 class Claim:
     """A claim about a skill.
 
-    lessons: ids of supporting lessons. text: the text of the first lesson. proposal: the proposal to write again, ""
-    for a new one.
+    lessons: ids of supporting lessons. text: the text of the first lesson. proposal: the id of the proposal to rewrite,
+    "" for a new proposal.
     """
 
     skill: str
@@ -43,7 +43,7 @@ class Claim:
 def claims(
     remembered: Remembered, settings: Evolution | None = None, trusted: Container[str] | None = None
 ) -> Iterator[Claim]:
-    """Yield claims supported by enough lessons from enough weeks and opposed by none, whatever their wording.
+    """Yield claims that enough lessons from enough weeks support, in any wording, and that no lesson opposes.
 
     trusted: ids of the lessons that can support a claim (default: all); any lesson can oppose a claim.
     """
@@ -74,7 +74,7 @@ class _Lesson(NamedTuple):
 
     @property
     def counts(self) -> bool:
-        """Whether the lesson supports its claim with enough weight."""
+        """Whether the lesson supports its claim and has enough weight."""
         return self.record.stance == "supports" and self.record.weight >= ProcessKnowledge.LEAST_WEIGHT
 
 
@@ -128,7 +128,7 @@ def new_claims(
     trusted: Container[str] | None = None,
     again: bool = False,
 ) -> list[Claim]:
-    """Return the claims to propose a change for: those without a proposal, and those whose skill has changed since.
+    """Return the claims that need a proposal: claims without one, and claims whose skill has changed since.
 
     A claim keeps its open or applied proposal when more lessons support it. trusted: as in `claims`. again: whether to
     include claims for which no change could be written.
@@ -167,7 +167,7 @@ def patch(proposal: Proposal, skills: Path | None) -> str:
 
 
 def with_lesson(text: str, claim: Claim) -> str:
-    """Return a skill's text with a claim and its lessons at its end."""
+    """Return a skill's text with a claim and its lessons appended."""
     line = f"- {claim.text} ({', '.join(claim.lessons)})"
     head = "" if "\n## Lessons\n" in text else "\n## Lessons\n\n"
     return f"{text.rstrip()}\n{head}{line}\n"

@@ -1,7 +1,7 @@
-"""Runs that propose changes of skills, after the weekly retrospective and by hand. A run writes only proposals.
+"""Runs that propose changes to skills, after the weekly retrospective or by hand. A run writes only proposals.
 
-A run is a decision on the tape, with a budget and a receipt. A killed run is continued, and a replay uses the memory
-and the skills of that time. A model writes the changes; without one, code appends the lessons to the skill.
+A run is a decision on the tape, with a budget and a receipt. A killed run is resumed, and a replay uses the memory
+and the skills of that time. A model writes the changes; without a model, code appends the lessons to the skill.
 """
 
 from collections.abc import Callable
@@ -43,16 +43,16 @@ PREFIX = "P-"
 
 
 async def propose(agent: Agent, name: str = "", *, trigger: Trigger = "query", again: bool = False) -> list[Proposal]:
-    """Write proposals from lessons that agree. If no lessons agree, nothing is recorded.
+    """Write proposals from agreeing lessons. If no lessons agree, nothing is recorded.
 
     Args:
         agent: The agent with the lessons; the model of its role `proposal` writes the changes.
         name: The run's name (default: the last run that was interrupted, else a new one).
         trigger: What started the run.
-        again: Whether to try again for claims for which an earlier run wrote no change.
+        again: Whether to retry claims for which an earlier run wrote no change.
 
     Returns:
-        The proposals. One that could not be written has the status `failed`, and says why.
+        The proposals. A proposal that could not be written has the status `failed` and states the reason.
 
     Raises:
         ModelFailed: A model did not answer. The next run continues this one.
@@ -80,7 +80,7 @@ async def propose(agent: Agent, name: str = "", *, trigger: Trigger = "query", a
 async def replay(
     agent: Agent, decision: str, mode: Mode = "strict", on_progress: Callable[[str], None] = no_progress
 ) -> Decided:
-    """Replay a decision, or a run that proposed changes of skills. Raises the errors of `Agent.replay`."""
+    """Replay a decision, or a run that proposed changes to skills. Raises the errors of `Agent.replay`."""
     if not decision.startswith(PREFIX):
         return await agent.replay(decision, mode, on_progress)
     agent.tape.inputs(decision)
@@ -207,7 +207,7 @@ async def _proposal(run: _Run, models: Models, claim: Claim) -> Proposal:
 
 
 def _write(files: ForgeFS, run: _Run, claim: Claim, proposal: Proposal) -> Proposal:
-    """Write a proposal; one that memory refuses is written as failed."""
+    """Write a proposal. If memory refuses it, write it with the status `failed`."""
     path = f"{FOLDER}{claim.proposal or 'new'}.md"
     proposal = replace(proposal, id=claim.proposal or "new")
     call = f"{run.name}:{claim.skill}:{','.join(claim.lessons)}"

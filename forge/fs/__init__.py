@@ -1,6 +1,6 @@
-"""Forge's files: a single tree of paths for memory, skills, the book and a session's own files.
+"""Forge's files: a single tree of paths for memory, skills, the book and a session's files.
 
-`paths` checks paths, `query` parses filters of listings, `forge_fs` answers from `backends`.
+`paths` checks paths, `query` parses filters of listings, and `forge_fs` reads and writes through `backends`.
 """
 
 from forge.fs.entries import DirEntry

@@ -1,4 +1,4 @@
-"""The backends of ForgeFS: records of memory and the book, a session's own files, and the folder of skills."""
+"""The backends of ForgeFS: records of memory and the book, a session's files, and the folder of skills."""
 
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +18,7 @@ _ARCHIVES = {f"{paths.ARCHIVE}{kind.name}/" for kind in KINDS.values() if kind.a
 
 
 class MemoryBackend:
-    """/memory and /portfolio: records, and in /memory/.archive the earlier texts of Views and Expressions."""
+    """/memory and /portfolio: records. /memory/.archive contains the earlier versions of Views and Expressions."""
 
     def __init__(self, remembered: Remembered) -> None:
         self._remembered = remembered
@@ -65,7 +65,7 @@ class MemoryBackend:
 
 
 class SessionBackend:
-    """/session: the conversation's own files, in any folders."""
+    """/session: the files of the conversation, in any folders."""
 
     def __init__(self, remembered: Remembered) -> None:
         self._remembered = remembered
@@ -80,7 +80,7 @@ class SessionBackend:
         return fixed or next(self._remembered.paths(journal_path(path, self._remembered.session)), None) is not None
 
     def entries(self, path: str, query: str) -> list[DirEntry]:
-        """Return the files and folders in a folder. A query's words are searched in the files."""
+        """Return the files and folders in a folder. The words of a query are searched in the files."""
         tests, folder = parse_query(query, ()), journal_path(path, self._remembered.session)
         sizes: dict[str, str] = {}
         for file_path in self._remembered.paths(folder):
@@ -135,7 +135,7 @@ class SkillsBackend:
         at = top = meta.path.resolve()
         for part in parts:
             if not at.is_dir() or part not in {entry.name for entry in at.iterdir()}:
-                return None  # This also works on a file system that ignores case.
+                return None  # This check also works on a file system that ignores case.
             at = (at / part).resolve()
             if not at.is_relative_to(top):
                 return None

@@ -1,4 +1,4 @@
-"""Entries of listings, and the text about a record that they show."""
+"""Entries of listings, and the description of a record in a listing."""
 
 from typing import NamedTuple
 
@@ -39,5 +39,5 @@ _FORMATS: dict[type[Record], str] = {
 
 
 def format_meta(record: Record) -> str:
-    """Format the listing's text of a record."""
+    """Return the description of a record for a listing."""
     return _FORMATS.get(type(record), "").format(record)

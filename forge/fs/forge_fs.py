@@ -34,8 +34,8 @@ class Backend(Protocol):
 class Written(NamedTuple):
     """The result of a write.
 
-    path: the path with the assigned id. rows: the rows of the write and its effects. notes: what was read of the text
-    in more than one step.
+    path: the path with the assigned id. rows: the rows of the write and its effects. notes: the spellings that needed
+    interpretation.
     """
 
     path: str
@@ -100,7 +100,7 @@ class ReadFS:
 class ForgeFS(ReadFS):
     """The files of one turn, readable and writable. actor: agent, pm or code; determines the permitted writes.
 
-    skills, help_pages: as in ReadFS. followed: checks the instrument of an Expression and the question of a View.
+    skills, help_pages: as in ReadFS. followed: checks an Expression's instrument and a View's question.
     """
 
     def __init__(
@@ -117,10 +117,10 @@ class ForgeFS(ReadFS):
         self._writer = Writer(memory.journal, remembered, guardrails or Guardrails(), actor, followed)
 
     def write_file(self, path: str, content: str, *, call_id: str) -> Written:
-        """Write a text: a record with its effects, or a session's file. call_id: unique in the session.
+        """Write a record with its effects, or a session's file. call_id: an id that is unique in the session.
 
-        Raises PathRefused, RecordUnreadable, ContentRefused, GuardrailsBroken, Stale or CallDiffers; nothing is written
-        then.
+        Raises PathRefused, RecordUnreadable, ContentRefused, GuardrailsBroken, Stale or CallDiffers. In these cases,
+        nothing is written.
         """
         rows, notes = self._writer.write(paths.check_path(path), content, call_id)
         return Written(rows[0].path if not path.startswith("/session/") else path, rows, notes)

@@ -8,7 +8,7 @@ ROOTS = ("/memory/", "/skills/", "/portfolio/", "/session/", "/help/")
 ARCHIVE = "/memory/.archive/"
 HISTORY = "/session/turn_history.md"
 BY_CODE = (HISTORY, "/session/context/ctx_", "/session/results", "/session/tasks/", "/session/proposed")
-"""The session's files that later prompts read as facts: the conversation, fetched data, and the work of sub-agents."""
+"""Session files that later prompts treat as facts: the conversation, fetched data, and the work of sub-agents."""
 MOST_CHARACTERS = 200
 MOST_PARTS = 8
 _PART = re.compile(r"\.?[A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
@@ -35,11 +35,11 @@ def check_path(path: object) -> str:
 
 
 def archive_path(path: str, number: int) -> str:
-    """Return the archive path of a record's earlier text. number: its number; 1 is the oldest."""
+    """Return the archive path of a record's earlier version. number: its number; 1 is the oldest."""
     return path.replace("/memory/", ARCHIVE, 1).removesuffix(".md") + f"_{number}.md"
 
 
 def parse_archive_path(path: str) -> tuple[str, int] | None:
-    """Return the record's own path and the number of its text for an archive path, or None."""
+    """Parse an archive path into the record's path and version number; None if it is no archive path."""
     match = _ARCHIVED.fullmatch(path)
     return (f"/memory/{match[1]}/{match[2]}.md", int(match[3])) if match else None

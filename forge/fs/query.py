@@ -1,6 +1,6 @@
 """Filters of listings: `keyword`, `key:value`, `key>=N`, `key<=N`, `since:date`; quote values with spaces.
 
-All words of a query must match. A key that the kind lacks is refused, and the error lists the valid ones.
+All words of a query must match. An unknown key is refused with an error that lists the valid keys.
 """
 
 import re

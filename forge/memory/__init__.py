@@ -1,7 +1,7 @@
 """Memory: an append-only journal and a lake of its published batches, which are read as of an instant.
 
-`journal` writes, `chain` proves the rows, `flush` publishes, `remembered` is one turn's memory, `memory` is the entry
-point to them, and `effects` are the writes that follow from a write.
+`journal` writes, `chain` verifies the rows, `flush` publishes, `remembered` is one turn's memory, `memory` is the entry
+point, and `effects` makes the writes that follow from a write.
 """
 
 from forge.memory.chain import Fault, Row

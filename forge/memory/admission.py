@@ -1,4 +1,4 @@
-"""Checks of writes: the text can be stored, and the gate would accept it."""
+"""Checks that a text can be stored and that the gate would accept it."""
 
 import json
 import re
@@ -14,7 +14,7 @@ _KEY = re.compile(r'"(?:[^"\\]|\\.)*"(?=\s*:)')
 
 
 def admit(content: str) -> None:
-    """Raise ContentRefused with the line, if a text may not be written."""
+    """Raise ContentRefused, which names the line, if a text may not be written."""
     if len(content) > MOST_CHARACTERS:
         raise ContentRefused(1, f"the text has {len(content):,} characters", f"keep it under {MOST_CHARACTERS:,}")
     if match := _UNSTORED.search(content):

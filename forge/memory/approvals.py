@@ -1,7 +1,7 @@
-"""The PM's decisions: pending items, approving and rejecting. No tool of a model can call this.
+"""The PM's decisions: pending items, approvals and rejections. No tool of a model can call this module.
 
 An Expression becomes active only without guardrail violations, with a review of exactly its content, and with the PM's
-approval of that content, all checked in the transaction that activates it.
+approval of that content. The transaction that activates it checks all three.
 """
 
 import os
@@ -49,9 +49,9 @@ ANYONE = Approvers()
 class Pending:
     """A pending Expression.
 
-    sha256: the hash of its content. figures: of each limit. review: the newest review of exactly that content.
-    problems: the reasons that prevent an approval. approved_by: who approved it, where a second person has to. book:
-    its totals before and after the approval.
+    sha256: the hash of its content. figures: the figure for each limit. review: the newest review of exactly that
+    content. problems: the reasons that prevent an approval. approved_by: the people who approved it, if a second person
+    must approve it too. book: the book's totals before and after the approval.
     """
 
     expression: Expression
@@ -64,12 +64,12 @@ class Pending:
 
     @property
     def claims(self) -> tuple[Figure, ...]:
-        """The figures that code can't compute, which the PM has to confirm; none for a closing."""
+        """The figures that code can't compute and the PM has to confirm; none for the closing of a position."""
         return () if self.expression.exit_reason else tuple(each for each in self.figures if each.basis == "claimed")
 
 
 def pending(memory: Memory, guardrails: Guardrails, at: datetime | None = None) -> list[Pending]:
-    """Return the Expressions that wait for the PM, as of an instant (default: now)."""
+    """Return the Expressions that wait for the PM's decision, as of an instant (default: now)."""
     remembered = memory.hydrate(at or memory.read_instant(memory.journal.clock.now()), session=SESSION)
 
     judgements = remembered.rows("reviews") + remembered.rows("approvals")
@@ -92,16 +92,16 @@ def approve(
     confirmed: bool = False,
     approvers: Approvers = ANYONE,
 ) -> bool:
-    """Make an Expression active, and record its figures. Return whether it is, or a second person has to approve it.
+    """Approve an Expression and record its figures. Return False if a second person still has to approve it.
 
     Args:
         memory: The PM's memory.
         name: Its id.
         sha256: The hash of exactly the approved content, or its first characters, as in `pending`.
-        by: Who approves.
-        guardrails: The limits, which compute from the market.
+        by: The name of the approver.
+        guardrails: The limits, which use the market to compute figures.
         confirmed: Whether the PM confirms the figures that the Expression claims and code can't compute.
-        approvers: Who may approve, and above which size a second person must.
+        approvers: The people who may approve, and the size above which two must.
 
     Raises:
         BadInput: A requirement is missing. Nothing is written then.
@@ -127,7 +127,7 @@ def _decide(
     reason: str = "",
     confirmed: bool = False,
 ) -> bool:
-    """Write a decision. Return whether it is the last that the Expression needs."""
+    """Write a decision. Return whether the Expression needs no further decision."""
     approvers.check(by)
     if not KINDS["expressions"].names(name):
         raise BadInput("id", f"{name[:40]!r} is not an Expression", "give an id such as E-001")
@@ -171,7 +171,7 @@ def _decide(
 
 
 def _decision(candidate: Pending, by: str, approvers: Approvers) -> Literal["approved", "first_approved"]:
-    """Return the decision that an approval is. Raises BadInput if its second one is by the same person."""
+    """Return whether an approval is the first of two or final. Raises BadInput if one person approves twice."""
     expression, above = candidate.expression, approvers.second_above
     size = max(abs(expression.notional or 0.0), sum(abs(leg.notional) for leg in expression.legs))
     if above is None or size <= above or expression.exit_reason:
@@ -195,8 +195,8 @@ def change_held(
         terms: New `stop`, `target` and `expires`; or an `exit_reason`, which closes the position.
 
     Raises:
-        BadInput: `by` may not decide, no position of that name is held, code can't follow the new terms, or they break
-            a guardrail.
+        BadInput: `by` may not decide, no position of that name is held, code can't follow the new terms, or the terms
+            break a guardrail.
     """
     approvers.check(by)
     if not KINDS["expressions"].names(name):
@@ -230,7 +230,7 @@ def change_held(
 def adjusted(target: Expression, proposal: Expression, at: datetime) -> Expression:
     """Return a held Expression with the terms of an approved proposal.
 
-    A proposal with an exit_reason closes the position at the end of the next session that ends after `at`. As for
+    A proposal with an exit_reason closes the position at the end of the first session that ends after `at`. As for
     every exit, code writes the result.
     """
     if not proposal.exit_reason:
@@ -277,7 +277,7 @@ def _pending(
     constraints, trades = cast("Constraints | None", _record(newest(CONSTRAINTS))), positions.values()
     violations = guardrails.check(replace(expression, status="active"), portfolio, constraints, trades)
     sha256 = content_hash(expression)
-    # A record that was sent back to review needs a later review, even if its text is unchanged.
+    # A record that was sent back for review needs a later review, even if its text is unchanged.
     after = row.seq if expression.status == "review_required" else 0
     newer = [(judgement.seq, _record(judgement)) for judgement in judgements if judgement.seq > after]
     fitting = [

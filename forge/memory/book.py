@@ -33,7 +33,7 @@ def _record(row: Row) -> Record:
 def held_expressions(
     expression_rows: Iterable[Row], approval_rows: Iterable[Row], read: Callable[[Row], Record] = _record
 ) -> dict[str, Expression]:
-    """Return by path the Expressions that the PM approved and that are not closed. read: parses a row."""
+    """Return the Expressions, by path, that the PM approved and that are not closed. read: parses a row."""
     decisions = (cast("Approval", read(row)) for row in approval_rows)
     approved = {decision.subject for decision in decisions if decision.decision == "approved"}
     records = {row.path: cast("Expression", read(row)) for row in expression_rows if row.path in approved}
@@ -41,7 +41,7 @@ def held_expressions(
 
 
 def position_of(expression: Expression) -> Position:
-    """Return an Expression as a line of the book: the notional of a short trade is negative."""
+    """Return an Expression as a line of the book, with a negative notional for a short trade."""
     sign = -1 if expression.direction == "short" else 1
     notional = sign * abs(expression.notional or 0.0)
     return Position(
@@ -53,11 +53,11 @@ def position_of(expression: Expression) -> Position:
 
 
 def with_approved(portfolio: Portfolio | None, positions: Iterable[Expression]) -> Portfolio | None:
-    """Return the PM's book plus the approved Expressions that it does not list yet, each at the larger of its notional
-    and the fills that the book counted before the approval.
+    """Return the PM's book plus the approved Expressions that it does not list yet. Each of them has its notional, or
+    the size of its earlier fills if that is larger.
 
-    A total that the PM's book does not state stays unknown (None). An Expression without a number counts as 0;
-    guardrails never let it be approved.
+    A total that the PM's book does not state stays unknown (None). A missing number of an Expression counts as 0;
+    guardrails prevent the approval of such an Expression.
     """
     if portfolio is None:
         return None

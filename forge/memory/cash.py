@@ -1,6 +1,6 @@
-"""The account's dated entries: its opening, deposits, withdrawals, fees, interest, rates and contracts of futures.
+"""The account's dated entries: its opening, deposits, withdrawals, fees, interest, rates and futures contracts.
 
-Settings open the account once. Later changes of them change nothing that was recorded before.
+The settings open the account once. Later changes of the settings do not affect earlier entries.
 """
 
 import os
@@ -27,7 +27,7 @@ from pitlake.errors import BadInput, choice
 
 
 class Entry(NamedTuple):
-    """What the PM books, as in `Cash`."""
+    """An entry that the PM books. The fields are as in `Cash`."""
 
     entry: str
     amount: float
@@ -46,7 +46,7 @@ def cash(remembered: Remembered) -> list[Cash]:
 def open_account(
     memory: Memory, capital: float | None, financing_rate: float, contracts: Mapping[str, Contract] | None = None
 ) -> None:
-    """Open the account with a book of zero if there is none; record a changed rate of borrowed cash and contracts.
+    """Open the account with an empty book if there is none, and record changed contracts and a changed financing rate.
 
     Does nothing without a capital.
     """
@@ -74,7 +74,7 @@ def open_account(
 
 
 def unrecorded(contracts: Mapping[str, Contract], entries: Iterable[Cash], now: datetime) -> list[Cash]:
-    """Return the entries of contracts whose terms differ from their last entry, or that have none."""
+    """Return entries for the contracts whose terms differ from their last entry, or that have no entry."""
     last = {entry.ticker: entry for entry in entries if entry.entry == "contract"}
     changed = list[Cash]()
     for name, terms in contracts.items():
@@ -89,7 +89,7 @@ def unrecorded(contracts: Mapping[str, Contract], entries: Iterable[Cash], now: 
 
 
 def book_cash(memory: Memory, typed: Entry) -> str:
-    """Book an entry of the PM's, and return its id. Raises BadInput."""
+    """Book an entry of the PM, and return its id. Raises BadInput."""
     now = memory.read_instant(memory.journal.clock.now())
     if typed.entry not in ENTRIES:
         raise BadInput("entry", f"{typed.entry[:40]!r} is not an entry", choice(typed.entry, ENTRIES))

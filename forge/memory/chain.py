@@ -1,7 +1,7 @@
-"""The chain: every row of a journal contains the hash of the row before it, so that later changes are detected.
+"""The chain: every row of a journal contains the previous row's hash, so that later changes are detected.
 
-A row is checked by its own hash, by the next row's copy of that hash, and by its instant. An altered or back-dated row
-is therefore found without rejecting its neighbours.
+A row is verified with its own hash, the next row's copy of that hash, and its instant. An altered or back-dated row is
+therefore detected without rejecting its neighbours.
 """
 
 import hashlib
@@ -20,9 +20,9 @@ class Row:
     """One write.
 
     seq: the number of the row, from 1 without gaps. written_at: microseconds since the epoch, strictly increasing.
-    kind: the kind of the record, or "files". event: the event to be decided. call_id, part: the call that wrote it, and
+    kind: the kind of the record, or "files". event: the event to be decided. call_id, part: the call of the write, and
     the number of the write in the call. request_hash: the hash of the call's request. cause: the transition that caused
-    it, or "".
+    the write, or "".
     """
 
     seq: int
@@ -42,7 +42,7 @@ class Row:
 
 
 class Fault(NamedTuple):
-    """A fault of a row: altered, back-dated, lost, or in the lake but not in the journal."""
+    """A fault of a row: it is altered, back-dated or lost, or is in the lake but not in the journal."""
 
     seq: int
     wrong: FaultKind

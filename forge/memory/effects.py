@@ -1,9 +1,9 @@
 """Writes and their effects.
 
-A text is parsed and checked, and then the record and its effects are written in one transaction.
+A text is parsed and checked. Then the record and its effects are written in one transaction.
 
-Closing an Expression creates an Outcome, rejecting one a Counterfactual, and invalidating a View sends its Expressions
-to review. Each effect stores the transition that caused it, so that it happens once.
+Closing an Expression creates an Outcome, rejecting it creates a Counterfactual, and invalidating a View sends the
+View's Expressions to review. Each effect stores the transition that caused it, so that it happens only once.
 """
 
 import re
@@ -42,22 +42,22 @@ from pitlake import clock
 AGENT, PM, CODE = "agent", "pm", "code"
 FINAL = frozenset({"closed", "rejected", "invalidated", "expired", "retired", "completed", "applied"})
 AGENT_STATUSES = frozenset({"draft", "proposed", "review_required", "active"})
-"""The statuses that an agent may write; the error for `active` has its own next step."""
+"""The statuses that an agent may write. The error for `active` has a separate next step."""
 RESULTS = ("pnl", "exit_reason", "exit_details", "rejection_reason", "version", "answer")
 TRACKED = ("entry_price", "total_return", "exit_reason", "problem", "version", "answer", "marks")
 SAME_TRADE = ("view_id", "instrument", "direction", "notional")
 Followed = Callable[[str | Settles | Expression], tuple[str, str] | None]
-"""Returns why code can't follow an instrument or ask a View's question and what to give instead, or None if it can."""
+"""Returns why code can't follow an instrument or judge a View's question, and what to give instead, or None."""
 SECOND = re.compile(r"^# new[ \t]*$", re.MULTILINE)
 REVIEWED = frozenset({"proposed", "active"})
 CONSTRAINTS = KINDS["constraints"].path("constraints")
 
 
 class Writer:
-    """Writes for one turn.
+    """A writer for one turn.
 
-    actor: who writes; an agent may not write the book, calibration or approvals. followed: checks an Expression's
-    instrument.
+    actor: the author of the writes; an agent may not write the book, calibration or approvals. followed: checks an
+    Expression's instrument and a View's question.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Writer:
         self._followed = followed
 
     def write(self, path: str, content: str, call_id: str) -> tuple[tuple[Row, ...], list[str]]:
-        """Write a text and its effects. Return the rows, the text's own first, and notes on how it was read.
+        """Write a record and its effects. Return the rows, the record's own first, and notes on interpreted spellings.
 
         See `ForgeFS.write_file`.
         """
@@ -102,8 +102,8 @@ class Writer:
     ) -> None:
         """Write the PM's decision on an Expression and its effects, in one transaction.
 
-        Args: path: Of the Expression. call_id: Unique in the session. decide_from: A function that returns the approval
-        and the changed Expressions, given the newest text at `path`.
+        Args: path: The Expression's path. call_id: An id that is unique in the session. decide_from: A function that
+        returns the approval and the changed Expressions, given the newest version at `path`.
 
         Raises:
             BadInput: There is no such Expression, or `decide_from` raises it.
@@ -211,7 +211,7 @@ class Writer:
         return kind
 
     def _read(self, kind: Kind, path: str, content: str, notes: list[str]) -> Record:
-        """Parse a text: strictly for code, in any unambiguous spelling for an agent or the PM."""
+        """Parse a text. Code must use the stored spelling; an agent or the PM may use any unambiguous spelling."""
         if self._actor == CODE:
             return parse(kind, content)
         today = clock.new_york_day(self._remembered.as_of)
@@ -233,7 +233,7 @@ class Writer:
         return draft.add(kind, faults).checked()
 
     def _check(self, record: Record, path: str) -> Record:
-        """Return the record, cut to the limits where the settings say so. Raises the errors of `write`."""
+        """Return the record, cut to the limits if the settings say so. Raises the errors of `write`."""
         if path.rpartition("/")[2] != f"{record.id}.md":
             name_in_path = path.rpartition("/")[2].removesuffix(".md")
             raise RecordUnreadable(
@@ -259,7 +259,7 @@ class Writer:
         return record
 
     def _check_agent(self, record: Record, path: str) -> None:
-        """Refuse writes that only code and the PM may make: held positions, results, and paths of trades not taken."""
+        """Refuse writes that only code and the PM may make: to held positions, results, and paths of untaken trades."""
         if isinstance(record, Counterfactual) and (_tracked(record) or _tracked(self._at(path))):
             step = f"write a new one with status: tracking and without {', '.join(TRACKED)}"
             raise RecordUnreadable(1, "the path of a Counterfactual is written by code", step)
@@ -308,7 +308,7 @@ class Writer:
         return self._remembered.record(row) if row else None
 
     def _is_mine(self, row: Row) -> bool:
-        """Return whether an effect changed a record that this turn can see. Later writes of others stay invisible."""
+        """Return whether an effect changed a record that this turn can see. Later writes of other turns stay hidden."""
         if row.part == 0 or not row.cause.endswith(row.path.rpartition("/")[2].removesuffix(".md")):
             return True
         earlier = self._remembered.newest(row.path)
@@ -322,7 +322,7 @@ class Writer:
 
 
 def _tracked(record: Record | None) -> bool:
-    """Return whether code has followed a Counterfactual, or whether the text claims that it has."""
+    """Return whether code has followed a Counterfactual, or its text claims so."""
     if not isinstance(record, Counterfactual):
         return False
     return record.status != "tracking" or any(getattr(record, name) not in (None, "", ()) for name in TRACKED)

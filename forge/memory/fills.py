@@ -1,4 +1,4 @@
-"""Fills, each booked once: the PM's own from a CSV file, and those that code books for approved Expressions."""
+"""Fills, each booked once: the PM's fills from a CSV file, and code's fills for approved Expressions."""
 
 import os
 from collections import Counter, defaultdict
@@ -33,7 +33,7 @@ def fills(remembered: Remembered) -> list[Fill]:
 
 
 def all_fills(remembered: Remembered) -> list[Fill]:
-    """Return the fills up to an instant, void ones included, in the order of trading."""
+    """Return the fills up to an instant, including void ones, in the order of trading."""
     read = [cast("Fill", remembered.record(row)) for row in remembered.rows("fills")]
     return sorted(
         (fill for fill in read if fill.filled_at <= remembered.as_of), key=lambda fill: (fill.filled_at, fill.id)
@@ -41,7 +41,7 @@ def all_fills(remembered: Remembered) -> list[Fill]:
 
 
 def void_fill(memory: Memory, name: str, reason: str, status: Literal["void", "booked"] = "void") -> Fill:
-    """Undo a wrong fill, which stays in the record, or book it again; return its new text. Raises BadInput."""
+    """Mark a fill as void, or book it again. Return the fill with its new status. Raises BadInput."""
     now = memory.read_instant(memory.journal.clock.now())
     call = WriteCall(actor=PM, session=PM, call_id=f"fills:{os.urandom(10).hex()}", after=clock.micros(now))
     path, reason = KINDS["fills"].path(name), read_reason(reason, "--reason")
@@ -66,7 +66,7 @@ def void_fill(memory: Memory, name: str, reason: str, status: Literal["void", "b
 
 
 class Order(Protocol):
-    """What fills are compared with before they are booked."""
+    """An order with which fills are compared before they are booked."""
 
     def assign(self, fill: Fill) -> Fill: ...
 
@@ -83,9 +83,9 @@ def import_fills(
 ) -> int:
     """Book the fills of a CSV file, or of its text, that were not booked before. Return their number.
 
-    check_rate: raises BadInput if a currency has no rate up to its first day. contracts: of the settings, in case the
-    account does not have them yet. notes: gets the lines that are not booked, because their fill is void. Raises
-    BadInput with the first invalid line, or if they don't match an order; then nothing is booked.
+    check_rate: raises BadInput if a currency has no rate up to its first day. contracts: the settings' contracts, in
+    case the account lacks them. notes: receives the lines that are not booked because their fill is void. Raises
+    BadInput for the first invalid line, or if the fills don't match the order. Nothing is booked in this case.
     """
     now = memory.read_instant(memory.journal.clock.now())
     remembered = memory.hydrate(now, session=PM)
@@ -114,11 +114,11 @@ def import_fills(
             check_rate(currency, day)
     if order:
         read = [order.assign(fill) for fill in read]
-    # Two equal lines of one file are two fills. Importing the same file again adds none.
+    # Two equal lines of one file are two fills. Importing the same file again adds no fill.
     counted = Counter[str]()
     caused = {}
     for fill in read:
-        # The digest is of what the file states, so that changed settings of a contract add no fill.
+        # The digest covers only the file's content, so that changed settings of a contract add no fill.
         content = digest(render(replace(fill, multiplier=None, currency="" if fill.multiplier else fill.currency)))
         counted[content] += 1
         caused[f"fill:{content}:{counted[content]}"] = fill
@@ -135,7 +135,7 @@ def import_fills(
 
 
 def _refuse_other_multipliers(booked: Sequence[Fill], new: Sequence[Fill]) -> None:
-    """Raise BadInput if a position would have contracts of two multipliers, of which its value has only one."""
+    """Raise BadInput if a position would combine contracts of two multipliers, because it has only one multiplier."""
     quantities, multipliers = defaultdict[tuple[str, str], float](float), dict[tuple[str, str], float | None]()
     for fill in sorted([*booked, *new], key=lambda fill: (fill.filled_at, fill.id)):
         position = fill.instrument, fill.expression
@@ -148,7 +148,7 @@ def _refuse_other_multipliers(booked: Sequence[Fill], new: Sequence[Fill]) -> No
 
 
 def _refuse_second_execution(booked: Sequence[Fill], new: Iterable[Fill]) -> None:
-    """Raise BadInput for a fill of what code has executed, or code's of what the PM has: it would count twice."""
+    """Raise BadInput if a fill of the PM repeats an execution by code, or vice versa, because it would count twice."""
     for fill in new:
         for other in booked if fill.expression else ():
             same = (other.expression, other.instrument) == (fill.expression, fill.instrument)

@@ -1,4 +1,4 @@
-"""Flushing: new rows of the journal are published, through the ordinary gate and an audit of memory.
+"""Flushing: publishes new rows of the journal, through the ordinary gate and an audit of memory.
 
 A row that differs from its journal becomes a gap; the other rows are published.
 """
@@ -31,7 +31,7 @@ _STORED = ", ".join(name for name in Row.__dataclass_fields__ if name != "writte
 
 @dataclass(frozen=True)
 class Flushed:
-    """The result of a flush. version: the lake's with the rows. rows: how many were published. faults: the gaps."""
+    """The result of a flush. version: the new lake version. rows: the number of published rows. faults: the gaps."""
 
     version: int
     rows: int
@@ -52,7 +52,7 @@ def flush(journal: Journal, lake: Lake) -> Flushed:
 
 
 def open_session(lake: Lake, as_of: datetime | None, version: int | None = None) -> Session:
-    """Open a session on memory; without an instant, on all of it. Raises LakeNotFound."""
+    """Open a session on memory as of an instant, or on all of memory. Raises LakeNotFound."""
     return connect(
         as_of,
         version=version,

@@ -1,9 +1,9 @@
 """Guardrails: mechanical risk limits, checked by code.
 
-The limits are in the configuration, and `/portfolio/constraints.md` can only tighten them. Code computes what it can of
-a trade and of every position; the larger of that and of what the record claims counts. A figure that is neither
-computed nor claimed is a violation, because an unknown value is not within a limit. Closing and rejecting are never
-blocked.
+The limits are in the configuration, and `/portfolio/constraints.md` can only tighten them. Code computes the figures of
+a trade and of every position where possible. The larger of a computed and a claimed figure applies. A figure that is
+neither computed nor claimed is a violation, because an unknown value is not within a limit. Closing and rejecting are
+never blocked.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,10 +25,10 @@ HALVINGS, SMALLEST = 30, 0.01
 
 @dataclass(frozen=True)
 class Exposure:
-    """What a trade adds to a book, in percent of capital, duration in years.
+    """The exposure that a trade adds to a book, in percent of capital, with duration in years.
 
-    names: by instrument, negative if short. loss: at the stops, infinite if unlimited. days_of_volume: its size as a
-    multiple of an average day's volume. margin: of futures. None for what is unknown; gaps say why.
+    names: by instrument, negative if short. loss: the loss at the stops, infinite if unlimited. days_of_volume: the
+    size as a multiple of an average day's volume. margin: of futures. Unknown values are None; gaps state the reasons.
     """
 
     names: Mapping[str, float] | None = None
@@ -46,10 +46,10 @@ Compute = Callable[[Expression, float | None], Exposure]
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """A figure and its limit. The larger of what is claimed and what code computes counts.
+    """A figure and its limit. The larger of the claimed and the computed number is compared with the limit.
 
-    claimed, computed: None if the record does not state it, or code can't compute it; infinite if it is unlimited. why:
-    what of the book is missing, and who has to state it.
+    claimed, computed: None if the record states no number, or code can't compute it; infinite if unlimited. why: the
+    missing figures of the book, and who has to state them.
     """
 
     rule: str
@@ -60,17 +60,17 @@ class Figure:
 
     @property
     def actual(self) -> float | None:
-        """The figure that counts, or None if it is neither claimed nor computed."""
+        """The number that is compared with the limit, or None if it is neither claimed nor computed."""
         return max((number for number in (self.claimed, self.computed) if number is not None), default=None)
 
     @property
     def basis(self) -> Literal["computed", "claimed", "missing"]:
-        """Whether code computed it, the PM has to confirm a claim, or it is missing."""
+        """The source of the number: computed by code, claimed (the PM has to confirm it), or missing."""
         return "computed" if self.computed is not None else MISSING if self.claimed is None else "claimed"
 
     @property
     def within(self) -> bool:
-        """Whether the figure that counts is finite and within the limit."""
+        """Whether the number is known, finite and within the limit."""
         return self.actual is not None and isfinite(self.actual) and self.actual <= self.limit
 
     def __str__(self) -> str:
@@ -80,7 +80,7 @@ class Figure:
 
 
 class Violation(NamedTuple):
-    """A limit that is exceeded or can't be checked; in the second case `actual` is "missing"."""
+    """A limit that is exceeded or can't be checked. In the second case, `actual` is "missing"."""
 
     rule: str
     actual: Number
@@ -108,8 +108,8 @@ class BookLine(NamedTuple):
 class Totals:
     """The totals of a book, negative if short; None for a total that the PM's book does not state.
 
-    names: by instrument. loss: if every stop is hit. margin: of futures. counted: what counts of each position.
-    unbounded: the positions whose loss nothing bounds.
+    names: exposure by instrument. loss: the loss if every stop is hit. margin: the margin of futures. counted: the
+    exposure of each position. unbounded: the positions with unlimited loss.
     """
 
     gross: float | None = None
@@ -123,7 +123,7 @@ class Totals:
     unbounded: list[str] = field(default_factory=list)
 
     def compare(self, after: "Totals") -> tuple[BookLine, ...]:
-        """Return each total with that of the changed book."""
+        """Pair each total with the same total of the changed book."""
         pairs = [("gross", "gross"), ("net", "net"), ("loss if every stop is hit", "loss"), ("duration", "duration")]
         pairs += [] if (self.margin, after.margin) == (0.0, 0.0) else [("margin", "margin")]
         lines = [BookLine(name, getattr(self, total), getattr(after, total)) for name, total in pairs]
@@ -133,8 +133,8 @@ class Totals:
 
 
 class Guardrails:
-    """Checks Expressions against limits. limits: from the configuration. compute: from the market; without it nothing
-    is computed. value: returns the book at the market's prices, or None without an account.
+    """Checks Expressions against limits. limits: the configured limits. compute: computes exposures from the market; by
+    default nothing is computed. value: returns the book at the market's prices, or None without an account.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class Guardrails:
         self._limits, self._compute, self._value = limits or Limits(), compute, cache(value)
 
     def current(self, stored: Portfolio | None) -> Portfolio | None:
-        """Return the book at the market's prices: the stored one has those of its last settlement."""
+        """Return the book at the market's prices. Without an account, return the stored book."""
         return self._value() or stored
 
     def check(
@@ -156,9 +156,9 @@ class Guardrails:
         constraints: Constraints | None,
         trades: Iterable[Expression] = (),
     ) -> tuple[Violation, ...]:
-        """Return the limits that an Expression breaks, in a book.
+        """Return the limits that an Expression breaks in a book.
 
-        trades: the held Expressions. If the book already has a position in the Expression, the check replaces it.
+        trades: the held Expressions. The check replaces any position that the book already has in the Expression.
         """
         if expression.status in UNBLOCKED or (expression.adjusts and expression.exit_reason):
             return ()
@@ -172,7 +172,7 @@ class Guardrails:
     def reasons(
         self, expression: Expression, portfolio: Portfolio | None, trades: Iterable[Expression] = ()
     ) -> list[str]:
-        """Return why figures of the book are missing, and who has to state them. Arguments as for `check`."""
+        """Return the reasons for missing figures of the book, and who has to state them. Arguments: as for `check`."""
         rest = self.totals(set_apart(portfolio, expression), trades, expression.adjusts or expression.id)
         return [_unbounded_text(rest.unbounded)] if rest.unbounded else []
 
@@ -196,7 +196,7 @@ class Guardrails:
             ("max_duration_contribution", "max_duration", lambda own: own.duration),
             ("max_factor_concentration", "max_factor_conc", lambda own: _largest(rest.factors, own.factors, factors)),
         ]
-        # A number that is missing is reported once.
+        # Report a missing number only once.
         if names:
             figures.append(("max_single_name", "max_single_name", lambda own: _largest(rest.names, own.names, names)))
             figures.append(("max_net_exposure", "max_net", lambda own: sum_of(rest.net, _net(own.names))))
@@ -220,7 +220,7 @@ class Guardrails:
     def book(
         self, portfolio: Portfolio | None, constraints: Constraints | None, trades: Iterable[Expression] = ()
     ) -> tuple[Figure, ...]:
-        """Return the figures of a book by itself, with every position computed."""
+        """Return the figures of a book without a new trade, with every position computed."""
         sums = self.totals(portfolio, trades, "")
         totals = {
             "max_gross": sums.gross,
@@ -263,8 +263,8 @@ class Guardrails:
         constraints: Constraints | None,
         trades: Iterable[Expression] = (),
     ) -> Expression | None:
-        """Return an Expression cut to the largest size within all limits, with its earlier notional; None if there is
-        none, or if the settings refuse instead.
+        """Return an Expression cut to the largest size within all limits, with its earlier notional. Return None if no
+        size is within all limits, or if the settings refuse such trades.
         """
         if self._limits.over != "cap" or expression.notional is None or expression.adjusts:
             return None
@@ -279,13 +279,13 @@ class Guardrails:
         return capped if fits else None
 
     def limit(self, name: str, constraints: Constraints | None) -> float:
-        """Return the effective limit: the configuration's, or the PM's if that is tighter."""
+        """Return the effective limit: the configured one, or the PM's if it is tighter."""
         tighter = getattr(constraints, name, None)
         configured: float = getattr(self._limits, name)
         return configured if tighter is None else min(configured, tighter)
 
     def totals(self, portfolio: Portfolio | None, trades: Iterable[Expression], without: str) -> Totals:
-        """Return the totals of a book without one Expression, with what code computes of the others."""
+        """Return the totals of a book without one Expression, using computed exposures for the other positions."""
         if portfolio is None:
             return Totals()
         sums = Totals(portfolio.gross, portfolio.net, portfolio.duration, portfolio.factor_exposures, {}, 0.0)
@@ -297,7 +297,7 @@ class Guardrails:
             sums.counted += [] if gone else [(position.expression, counted)]
             loss = counted.loss
             if loss is None or not isfinite(loss):
-                # A long can't lose more than its notional. Of what can, only a loss that the PM stated counts.
+                # A long can lose at most its notional. For other positions, use only a loss that the PM stated.
                 loss = abs(position.notional) if trade.direction == "long" else claimed(trade).loss
             sums.unbounded += [position.expression] if loss is None else []
             sums.gross = sum_of(sums.gross, _gross(counted.names or {}), -abs(position.notional))
@@ -311,7 +311,7 @@ class Guardrails:
         return sums
 
     def counted(self, trade: Expression, nav: float | None) -> Exposure:
-        """Return what counts of a position: the larger of what it claims and what code computes, part by part."""
+        """Return a position's exposure: for each part, the larger of the claimed and the computed value."""
         claims, computed = claimed(trade), self._compute(trade, nav)
         parts = {*(claims.factors or {}), *(computed.factors or {})}
         factors = {
@@ -327,7 +327,7 @@ class Guardrails:
 
 
 def claimed(trade: Expression) -> Exposure:
-    """Return what a record claims of itself. Its loss is at least what its own entry and stop imply."""
+    """Return the exposure that a record claims. The loss is at least the loss that its entry and stop imply."""
     notional = abs(trade.notional or 0.0) or None
     entry, stop = price(trade.entry_details), price(trade.stop)
     implied = abs(entry - stop) / entry * notional if entry and stop and notional else None
@@ -345,7 +345,7 @@ def claimed(trade: Expression) -> Exposure:
 
 
 def trade_of(position: Position, expression: Expression | None) -> Expression:
-    """Return a line of the book as a trade: the held Expression at its present size, or the PM's own without a stop."""
+    """Return a line of the book as a trade: the held Expression at its present size, or a position without a stop."""
     side = -1 if position.notional < 0 else 1
     if expression and expression.notional and SIDES.get(expression.direction, side) == side:
         return sized(expression, abs(position.notional / expression.notional))
@@ -359,7 +359,7 @@ def trade_of(position: Position, expression: Expression | None) -> Expression:
 
 
 def set_apart(portfolio: Portfolio | None, trade: Expression) -> Portfolio | None:
-    """Return a book in which the fills of a trade that is not held are a position of its own, which checks replace."""
+    """Return a book in which the fills of a trade that is not held are a separate position, which checks replace."""
     instruments, positions = {trade.instrument, *(leg.instrument for leg in trade.legs)}, list[Position]()
     for whole in portfolio.positions if portfolio else ():
         share = whole.parts.get(trade.id, 0.0) if whole.expression in instruments else 0.0
@@ -372,7 +372,7 @@ def set_apart(portfolio: Portfolio | None, trade: Expression) -> Portfolio | Non
 
 
 def _at_size(position: Position, notional: float) -> Position:
-    """Return a part of a position, which may be larger than the rest or of the other side."""
+    """Return a position scaled to a notional, which may have the opposite sign."""
     scale = notional / position.notional if position.notional else 0.0
     return replace(
         position,
@@ -392,7 +392,7 @@ def _largest_size(trade: Expression, portfolio: Portfolio | None) -> Expression:
 
 
 def sized(trade: Expression, scale: float) -> Expression:
-    """Return a trade at another size."""
+    """Return a trade scaled in size."""
 
     def at_scale(number: float | None) -> float | None:
         return None if number is None else round(number * scale, ndigits=9)
@@ -409,7 +409,7 @@ def sized(trade: Expression, scale: float) -> Expression:
 
 
 def _unbounded_text(names: Sequence[str]) -> str:
-    """Return why the loss of a book is missing and what the PM does about it, "" if it is bounded."""
+    """Return why the loss of these positions is unbounded and what the PM can do about it; "" for no positions."""
     step = "the PM has to give it a stop, or to state its loss in the column loss of positions.csv or with"
     command = "pitlake forge cash loss PERCENT --ticker"
     return "; ".join(f"nothing bounds the loss of {name}: {step} `{command} {name}`" for name in names)
@@ -421,7 +421,7 @@ def add_shares(first: Mapping[str, float], other: Mapping[str, float], sign: int
 
 
 def _largest(rest: Mapping[str, float] | None, own: Mapping[str, float] | None, names: Iterable[str]) -> float | None:
-    """Return the largest of these sums, None if one part is unknown."""
+    """Return the largest absolute sum of `rest` and `own` over these names, None if either is unknown."""
     if rest is None or own is None:
         return None
     return max((abs(rest.get(name, 0.0) + own.get(name, 0.0)) for name in names), default=0.0)

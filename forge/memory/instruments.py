@@ -1,4 +1,4 @@
-"""What an account can hold: tickers, quoted instruments, and futures with the contracts of the account's entries."""
+"""The instruments that an account can hold: tickers, quoted instruments, and futures with recorded contracts."""
 
 import re
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ _QUOTED = re.compile(r"[a-z]+(:[\w.\-/]{1,40}){1,2}")
 
 
 def read_ticker(text: str) -> str:
-    """Return a typed instrument as positions spell it, "" for any other text."""
+    """Return a typed instrument in the spelling of positions, "" for any other text."""
     ticker = text.strip()
     if not _QUOTED.fullmatch(ticker):
         ticker = ticker.upper()
@@ -24,7 +24,7 @@ def read_ticker(text: str) -> str:
 def contract_of(instrument: str, entries: Sequence[Cash], day: date) -> Cash | None:
     """Return the contract of a future on a day, None if the account has none.
 
-    The first contract also counts before its day. That of a month, such as future:CL:2024-12, precedes that of all.
+    The first contract also applies before its date. A month's contract (future:CL:2024-12) overrides the general one.
     """
     for name in (instrument, _all_months(instrument)):
         if dated := [entry for entry in entries if (entry.entry, entry.ticker) == ("contract", name)]:

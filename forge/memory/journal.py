@@ -1,7 +1,7 @@
-"""The journal: the first place of every write. One row per write, with strictly rising instants in one chain.
+"""The journal: every write is stored here first, as one row of a chain with strictly increasing instants.
 
-A call writes all of its rows or none, and only once. A repeated call returns the rows that it wrote. SQLite or
-Postgres.
+A call writes all of its rows or none, and only once. A repeated call returns the rows that it wrote. The database is
+SQLite or Postgres.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ _INSERT = f"INSERT INTO {JOURNAL} ({', '.join(COLUMNS)}, number) VALUES ({'?, ' 
 class WriteCall:
     """The writer and its call.
 
-    call_id: an id that is unique in its session. event: the event to be decided, or "". request_hash: the hash of the
+    call_id: an id that is unique in the session. event: the event to be decided, or "". request_hash: the hash of the
     call's request. after: the turn's instant in microseconds; all writes are later.
     """
 
@@ -67,15 +67,15 @@ class Journal:
         self.start = chain.start(self.name, self.clock.name)
 
     def require_writable(self) -> None:
-        """Raise BadInput if the memory is read-only, as that of a finished backtest."""
+        """Raise BadInput if the memory is read-only, for example after a finished backtest."""
         if isinstance(self.clock, Finished):
             raise BadInput("memory", f"of {self.clock.name} is read-only", "select the live one with FORGE_LAKE")
 
     def write(self, call: WriteCall, work: "Callable[[Writing], None]") -> tuple[Row, ...]:
         """Run `work`, which writes, in one transaction. Return the rows in order.
 
-        A call that has written already receives its rows again, and `work` does not run. Raises CallDiffers, the errors
-        of `work`, ClockBehind, and BadInput if the memory is read-only, as that of a finished backtest.
+        If the call has already written, return its rows without running `work`. Raises CallDiffers, the errors of
+        `work`, ClockBehind, and BadInput if the memory is read-only, for example after a finished backtest.
         """
         self.require_writable()
         with self.database.writing() as execute:
@@ -90,7 +90,7 @@ class Journal:
             return tuple(writing.rows)
 
     def append(self, path: str, content: str, call: WriteCall, based_on: int | None = None) -> Row:
-        """Write one text. based_on: the seq of the write that the caller has read at that path, 0 for none.
+        """Write one text. based_on: the seq of the newest write that the caller has read at that path, 0 for none.
 
         Raises Stale, ContentRefused and the errors of `write`.
         """
@@ -123,7 +123,7 @@ class Journal:
             return [Row(*row) for row in execute(chosen, session, len(calls), calls)]
 
     def refill(self, name: str, rows: Iterable[Row]) -> None:
-        """Restore the journal of that name with its rows. Raises BadInput if it has rows already."""
+        """Restore the journal of that name with its rows. Raises BadInput if the journal already has rows."""
         with self.database.writing() as execute:
             if execute(_HEAD):
                 raise BadInput("journal", "is not empty", "give an empty journal to rebuild into")
@@ -169,7 +169,7 @@ class Writing:
         self._seq, self._at, self._chain = last
 
     def put(self, path: str, content: str, *, based_on: int | None = None, cause: str = "") -> None:
-        """Write a text at a path. Does nothing if `cause` already had its effect.
+        """Write a text at a path, unless `cause` already had its effect.
 
         Raises Stale if the path's newest write is not `based_on`, ContentRefused.
         """
@@ -208,8 +208,8 @@ class Writing:
     def next_id(self, kind: str) -> str:
         """Return the next id of a kind: one more than the highest ever used.
 
-        In a turn that decides an event, such ids would reveal how many records were written later. The ids of such a
-        turn are therefore derived from its session and the number of its ids, and are far higher.
+        In a turn that decides an event, such ids would reveal how many records were written later. Such a turn gets
+        far higher ids, which are derived from its session and a counter.
         """
         record_kind, session = KINDS[kind], self._call.session
         if self._call.event:

@@ -1,7 +1,7 @@
 """Lessons that the PM has approved. Only these reach the prompts of the agent and its reviewer.
 
-An agent may write any lesson (`/memory/pk/`). Its text would be in every later prompt, so the PM approves exactly
-one content first; a changed text needs a new approval, and a rejection withdraws an earlier one.
+An agent may write any lesson (`/memory/pk/`). Because the text appears in every later prompt, the PM first approves
+exactly this text. A changed text needs a new approval, and a rejection withdraws an earlier approval.
 """
 
 import os
@@ -26,7 +26,7 @@ MOST_CLAIM, MOST_BODY = 300, 600
 
 @dataclass(frozen=True)
 class Lesson:
-    """A current lesson. author: of this text. decision: the PM's on exactly this content, "" for none."""
+    """A current lesson. author: the text's author. decision: the PM's decision on exactly this text, "" for none."""
 
     record: ProcessKnowledge
     sha256: str
@@ -59,7 +59,7 @@ def lessons(remembered: Remembered) -> list[Lesson]:
 
 
 def _decisions(remembered: Remembered, approvals: Iterable[Row]) -> dict[tuple[str, str], str]:
-    """Return the PM's last decision on every content, by path and hash."""
+    """Return the PM's last decision on every lesson text, by path and hash."""
     records = (cast("Approval", remembered.record(row)) for row in sorted(approvals, key=lambda row: row.seq))
     return {(record.subject, record.sha256): record.decision for record in records}
 
@@ -75,10 +75,10 @@ def waiting_lessons(memory: Memory) -> list[Lesson]:
 
 
 def decide(memory: Memory, name: str, sha256: str, by: str, reason: str = "") -> None:
-    """Approve exactly one content of a lesson, or reject it with a reason.
+    """Approve exactly one text of a lesson, or reject it with a reason.
 
     Raises:
-        BadInput: There is no such lesson, its text has changed, or the PM has decided the same already.
+        BadInput: There is no such lesson, its text has changed, or the PM has already made this decision.
     """
     reason = read_reason(reason) if reason else ""
     remembered = memory.hydrate(memory.read_instant(memory.journal.clock.now()))

@@ -1,4 +1,4 @@
-"""Memory: a journal and the lake it is flushed to, as of any instant."""
+"""Memory: a journal and the lake to which it is flushed, readable as of any instant."""
 
 import os
 import re
@@ -65,7 +65,7 @@ class Memory:
 
     @cached_property
     def lake(self) -> "Lake":
-        """The lake that the journal is flushed to. Its code is imported at the first use, because it takes long to."""
+        """The lake to which the journal is flushed. It is imported at the first use, because the import takes long."""
         from pitlake.lake.lake import Lake
 
         return Lake(self._root)
@@ -79,12 +79,12 @@ class Memory:
         version: int | None = None,
         turn: str | datetime | None = None,
     ) -> Remembered:
-        """Return memory as of an instant, from the lake, and from the journal for rows that are not flushed yet.
+        """Return memory as of an instant, from the lake and, for rows that are not flushed yet, from the journal.
 
         Args:
             as_of: The instant up to which rows are visible.
             session: The session whose files are visible.
-            event: The event to decide; earlier attempts at it are left out.
+            event: The event to decide. Earlier attempts at this event are left out.
             version: Read only this lake version, for a replay.
             turn: The turn's instant, if it differs from as_of.
 
@@ -111,7 +111,7 @@ class Memory:
         return self.hydrate(self.read_instant(self.journal.clock.now()), session=session)
 
     def read_instant(self, at: datetime) -> datetime:
-        """Return the instant to read as of. A simulated clock may be before its newest write, which stays visible."""
+        """Return `at`, or the instant of the newest write if a simulated clock is behind it."""
         last = None if self.journal.clock.name == LIVE else self.last_write()
         return at if last is None else max(at, last)
 
@@ -121,7 +121,7 @@ class Memory:
         return lake_clock.from_micros(newest[-1].written_at) if newest else None
 
     def written_by(self, session: str, decision: str) -> list[Row]:
-        """Return a decision's own writes so far, in order, for a resumed turn."""
+        """Return a decision's earlier writes, in order, for a resumed turn."""
         return self.journal.written_by(session, f"{decision}:")
 
     def flush(self) -> "Flushed":

@@ -1,7 +1,7 @@
-"""Finds impossible contents of a View or an Expression whose fields are each valid.
+"""Finds implausible combinations in a View or an Expression whose fields are each valid.
 
-A View's question must be answerable: by a column of its query, on a day that is not over. A horizon that names a day
-ends on a later one. A stop must be on the losing side of entry and target.
+A View's question must read a column of its query, on a day that has not ended. A horizon that names a day must end in
+the future. A stop must be on the losing side of entry and target.
 """
 
 import re
@@ -27,12 +27,12 @@ _OTHER_LEVELS = {
 }
 LEVELS = ("entry_details", "target", "stop")
 LEAST, YEARS = 0.01, 30
-"""The smallest trade in percent of capital, and the most years until a question is asked."""
+"""The smallest trade in percent of capital, and the maximum number of years until a question is judged."""
 _PRICES = re.compile(r"\$?[0-9][0-9,.]*(?:-[0-9]{2}\+?)?(?![0-9]*\s*%)")
 
 
 def implausible(record: Record, before: Record | None, as_of: datetime) -> Iterator[RecordFault]:
-    """Yield the impossible contents. before: the record's last text; as_of: the turn's instant."""
+    """Yield the faults of a record. before: the record's previous version; as_of: the turn's instant."""
     if isinstance(record, View):
         yield from _question(record, before, as_of)
         for text in _DAYS.findall(record.horizon) if record.horizon != getattr(before, "horizon", None) else ():
@@ -51,7 +51,7 @@ def implausible(record: Record, before: Record | None, as_of: datetime) -> Itera
 
 
 def wrong_terms(position: Expression, terms: Mapping[str, object], as_of: datetime) -> Iterator[RecordFault]:
-    """Yield why new terms of a held position can't be right: a level that code can't follow, or a day that is over."""
+    """Yield the faults in new terms of a held position: a level that code can't follow, or a day that has ended."""
     follows = all(level_price(text) for text in (position.target, position.stop) if text)
     levels: dict[str, Any] = {name: str(terms[name]) for name in ("target", "stop") if name in terms}
     for name, text in levels.items():
@@ -67,7 +67,7 @@ def wrong_terms(position: Expression, terms: Mapping[str, object], as_of: dateti
 
 
 def level_price(text: str) -> float | None:
-    """Return a level in USD as code follows it, or None for any other text."""
+    """Return a level in USD that code can follow, or None for any other text."""
     try:
         level = float(read_number(text, 0))
     except ValueError:
@@ -89,7 +89,7 @@ def price(text: str) -> float | None:
 
 
 def is_new_trade(trade: Expression, before: Record | None) -> bool:
-    """Return whether bars have to follow a trade that they did not have to follow before."""
+    """Return whether a trade has to be followed by bars that were not needed before."""
     if trade.direction not in SIDES or trade.status in ENDED or trade.adjusts:
         return False
     return not isinstance(before, Expression) or any(
@@ -127,7 +127,7 @@ def _last_day(day: date, as_of: datetime, field: str) -> Iterator[RecordFault]:
 
 
 def _size(trade: Expression) -> Iterator[RecordFault]:
-    """Yield what can't be right in the size and the loss of a trade."""
+    """Yield the faults in the size and the loss of a trade."""
     loss, size, is_long = trade.max_loss_pct, trade.notional, trade.direction == "long"
     if loss == 0:
         yield RecordFault(("max_loss_pct",), "0 is not a loss", "give the loss at the stop, in percent of capital")

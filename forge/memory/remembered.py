@@ -1,4 +1,4 @@
-"""The memory of one turn: every text as of its instant, and its own writes. Other later writes never appear in it."""
+"""The memory of one turn: every record as of its instant, and its own writes. Other later writes are never visible."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -24,7 +24,7 @@ class Head:
 
 
 class Remembered:
-    """Memory as of an instant. session: the session of these files and writes; event: the event to be decided.
+    """Memory as of an instant. session: the session whose files are visible; event: the event to be decided.
 
     Other sessions' writes about `event` are left out, because they are attempts at the same decision.
     """
@@ -36,7 +36,7 @@ class Remembered:
         self.take(rows)
 
     def take(self, rows: Iterable[Row]) -> None:
-        """Add rows: this turn's own writes."""
+        """Add rows that this turn wrote."""
         for row in rows:
             rows_at_path = self._texts[row.path]
             if self._shows(row) and not (rows_at_path and row.seq <= rows_at_path[-1].seq):
@@ -63,7 +63,7 @@ class Remembered:
         return iter(sorted(path for path, rows in self._texts.items() if rows and path.startswith(folder)))
 
     def rows(self, kind: str) -> list[Row]:
-        """Return the newest write of every record of a kind, in the order of the paths."""
+        """Return the newest write of every record of a kind, in order of paths."""
         return [self._texts[path][-1] for path in self.paths(KINDS[kind].folder)]
 
     def record(self, row: Row) -> Record:

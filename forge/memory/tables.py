@@ -35,7 +35,7 @@ Execute = Callable[..., list[tuple[Any, ...]]]
 
 
 class Dialect(NamedTuple):
-    """The differences of a database. begin: the statements that start a transaction and lock the journal."""
+    """The SQL dialect of a database. begin: the statements that start a transaction and lock the journal."""
 
     begin: tuple[str, ...]
     exists: str
@@ -72,7 +72,7 @@ POSTGRES = Dialect(
 class Database:
     """The tables at sqlite:///<path> or postgresql://…, which are created at the first use.
 
-    Connections are opened when they are needed, and used again. Raises BadInput if none can be opened.
+    Connections are opened on demand and reused. Raises BadInput if no connection can be opened.
     """
 
     def __init__(self, url: str) -> None:
@@ -99,12 +99,12 @@ class Database:
             execute(f"DROP TABLE {table}")
 
     def reading(self) -> AbstractContextManager[Execute]:
-        """Return a connection for statements that only read. Each sees the newest rows."""
+        """Return a connection for statements that only read. Each statement sees the newest rows."""
         return self._connection()
 
     @contextmanager
     def writing(self) -> Iterator[Execute]:
-        """Begin a transaction that no other writer enters, and commit it at the end. It is on disk then."""
+        """Begin an exclusive write transaction, and commit it to disk at the end."""
         with self._connection() as execute:
             for statement in self._dialect.begin:
                 execute(statement)
@@ -151,7 +151,7 @@ def _safe_sqlite(file: str) -> sqlite3.Connection:
     while connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
         try:
             connection.execute("PRAGMA journal_mode=WAL")
-        # Another process is switching the mode, and this statement does not wait for it.
+        # Another process is switching the mode, and this statement does not wait.
         except sqlite3.OperationalError:
             if time.monotonic() > deadline:
                 raise
@@ -161,7 +161,7 @@ def _safe_sqlite(file: str) -> sqlite3.Connection:
 
 
 def _safe_postgres(url: str) -> Any:
-    """Return a connection whose commits wait for the disk, because the default of `make serve` is not to wait."""
+    """Return a connection whose commits wait for the disk, because `make serve` disables this by default."""
     try:
         import psycopg2
     except ModuleNotFoundError as problem:

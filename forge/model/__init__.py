@@ -1,4 +1,4 @@
-"""Models: requests and answers in provider-neutral types, the one caller of pydantic-ai, and the test double.
+"""Models: requests and answers in provider-neutral types, the only caller of pydantic-ai, and the test double.
 
 No other part of Forge imports pydantic-ai, and this package imports it only when a model is called.
 """

@@ -1,8 +1,8 @@
 """Budgets of a run, a day and a backtest, in requests to models, tokens and dollars. Spending is counted on the tape.
 
 Before each request, a budget is compared with the spending so far plus a lower bound of the request's tokens.
-Sub-agents, reviewers and compaction share the run's budget. An exceeded budget becomes the model's answer, so that it
-is on the tape and a replay ends where the run did.
+Sub-agents, reviewers and compaction share the run's budget. An exceeded budget is recorded as the model's answer, so
+that a replay ends where the run ended.
 """
 
 import math
@@ -24,7 +24,7 @@ from pitlake.clock import from_micros, instant, now
 Unit = Literal["calls", "tokens", "dollars"]
 CHARACTERS_A_TOKEN = 4
 AS_OF = "simulated:at-"
-"""The prefix of the clock names of questions as of T."""
+"""The prefix of the clock names of questions as of a past instant."""
 
 
 class Spent(NamedTuple):
@@ -47,9 +47,9 @@ class Spent(NamedTuple):
 class Meter:
     """Checks a run's budgets.
 
-    at: the trigger's instant. In a backtest, a day's budget covers the decisions with a trigger on that day. clock: the
-    clock of the decision's memory. If it is live, or the clock of a question as of T, all such decisions share one
-    budget for each day on which their requests are sent. backtest: the tapes of all its runs.
+    at: the trigger's instant. In a backtest, a day's budget covers the decisions triggered on that day. clock: that of
+    the decision's memory. Live decisions and questions as of a past instant share one budget per day, by the day on
+    which their requests are sent. backtest: the tapes of all runs of the backtest.
     """
 
     tape: Tape
@@ -128,8 +128,8 @@ class Metered:
     async def ask(self, request: Request) -> Answer:
         """Return the model's answer.
 
-        If a budget is exceeded or the PM has stopped the decision, return that as the answer without calling the model.
-        Raises ModelFailed.
+        If a budget is exceeded or the PM has stopped the decision, return an answer that says so, without calling the
+        model. Raises ModelFailed.
         """
         meter, least = self.meter, self.meter.least(self.id, request)
         if why := stop_reason(meter.tape, meter.decision):

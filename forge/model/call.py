@@ -1,7 +1,7 @@
-"""The one caller of pydantic-ai: converts our requests to its messages and its responses to our answers.
+"""The only caller of pydantic-ai: converts our requests to its messages and its responses to our answers.
 
-Answers are streamed, so that a long one does not time out. Busy or failing providers (429, 529, 5xx) are retried by
-their own client, with its pauses. Remaining failures are raised as ModelFailed, which says what to do.
+Answers are streamed, so that a long one does not time out. The provider's own client retries a busy or failing provider
+(429, 529, 5xx), with pauses. Remaining failures are raised as ModelFailed, which states the next step.
 """
 
 import json
@@ -50,7 +50,7 @@ class Provided:
             settings["max_tokens"] = request.max_tokens
         stable, changing = request.system, ""
         if self._model.system == "anthropic":
-            # Breakpoints follow the tools, the part of the prompt that no turn changes, and the newest message.
+            # Cache breakpoints follow the tools, the part of the prompt that never changes, and the newest message.
             settings.update(CACHED)  # type: ignore[typeddict-item]
             stable = request.system[: request.stable]
             changing = request.system[len(stable) :]
@@ -117,7 +117,7 @@ def _messages(system: str, messages: Iterable[Message]) -> "list[ModelMessage]":
         if isinstance(message, str):
             return ModelRequest(parts=[UserPromptPart(message)])
         if isinstance(message, Answer):
-            # A model can write lone surrogates in JSON, but no request can carry them.
+            # A model can write lone surrogates in JSON, but no request can contain them.
             text = json.dumps(asdict(message), ensure_ascii=False).encode("utf-8", "replace").decode()
             message = load_answer(text)
             called = {call.id: ToolCallPart(call.name, _object(call.arguments), call.id) for call in message.calls}
@@ -145,7 +145,7 @@ def _part(fields: dict[str, Any], called: "Mapping[str, ToolCallPart]") -> "Mode
 
 
 def _carried(response: "ModelResponse") -> tuple[dict[str, Any], ...]:
-    """Return the parts of a response with thinking: thinking in full, other parts as their text or call id."""
+    """Return the parts of a response that has thinking: thinking in full, other parts as text or call id."""
     from pydantic_ai.messages import TextPart, ThinkingPart, ToolCallPart
 
     def describe(part: "ModelResponsePart") -> dict[str, Any] | None:
@@ -160,7 +160,7 @@ def _carried(response: "ModelResponse") -> tuple[dict[str, Any], ...]:
 
 
 def _object(arguments: Any) -> dict[str, Any]:
-    """Wrap arguments that are not an object: providers accept nothing else in a conversation."""
+    """Wrap arguments that are not an object, because providers accept only objects in a conversation."""
     return arguments if isinstance(arguments, dict) else {"unreadable": str(arguments)[:300]}
 
 

@@ -27,7 +27,7 @@ class ModelFailed(PitlakeError):
 
 
 class AnswerCut(ModelFailed):
-    """An answer broke off before its end. The same request can be sent again."""
+    """An answer was cut off. The same request can be sent again."""
 
 
 class NoModel(BadInput):
@@ -87,7 +87,7 @@ Message = str | Answer | Results
 
 @dataclass(frozen=True)
 class ToolSpec:
-    """A tool as a model sees it. schema: JSON schema of an object."""
+    """A tool as a model sees it. schema: the JSON schema of an object."""
 
     name: str
     description: str
@@ -95,7 +95,7 @@ class ToolSpec:
 
     @property
     def strict(self) -> bool:
-        """Whether the schema states everything that is valid, so that a provider can enforce it."""
+        """Whether the schema is complete, so that a provider can enforce it."""
         return self.schema.get("additionalProperties") is False
 
 
@@ -103,8 +103,8 @@ class ToolSpec:
 class Request:
     """A request to a model. max_tokens: the limit of the answer; None for the provider's limit.
 
-    stable: the characters at the start of `system` that are the same in every turn of a session; None for all of them.
-    form: the tool of which the whole answer must be a call, as JSON; None if the answer is free.
+    stable: the length of the start of `system` that is the same in every turn of a session; None for all of `system`.
+    form: if set, the whole answer must be a call to this tool, as JSON.
     """
 
     system: str
@@ -116,7 +116,7 @@ class Request:
     form: ToolSpec | None = None
 
     def canonical(self) -> dict[str, Any]:
-        """Return the request as JSON, without ids, timestamps and additions of a library."""
+        """Return the request as JSON, without ids, timestamps and fields that a library adds."""
         return {
             "role": self.role,
             "system": self.system,

@@ -9,7 +9,7 @@ MILLION = 1_000_000
 
 
 def price(model: str, own: Mapping[str, Price]) -> Price | None:
-    """Return dollars per million tokens of `provider:id` (of tiered prices the highest), None if unknown."""
+    """Return the price of `provider:id` in dollars per million tokens (the highest tier), None if unknown."""
     return own.get(model) or _listed(model)
 
 

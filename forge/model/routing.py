@@ -25,8 +25,8 @@ KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 class Routing:
     """The models by role. chosen: the configured models, which $FORGE_MODEL_<ROLE> overrides.
 
-    seconds: the time limit of a request; retries: for a busy provider. only: the model of all roles, whatever the
-    environment says; "" for none. Raises BadInput for an unknown role.
+    seconds: the time limit of a request; retries: the retries for a busy provider. only: a model for all roles, which
+    overrides the environment; "" for none. Raises BadInput for an unknown role.
     """
 
     chosen: Mapping[str, str] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class Routing:
         return f"set {KEYS[provider]}, or set another model in {VARIABLE.format(role.upper())}"
 
     def model(self, role: str) -> Model:
-        """Return the model for a role. Raises NoModel, which says what to set."""
+        """Return the model for a role. Raises NoModel, which names the setting."""
         from forge.model.call import Provided
 
         if problem := self.missing(role):

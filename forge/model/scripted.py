@@ -1,4 +1,4 @@
-"""A scripted model for tests and the demo, labelled so. It shows that the parts work, not good judgement."""
+"""A scripted model for tests and the demo, labelled as scripted. It shows that the parts work, not good judgement."""
 
 from collections.abc import Callable, Sequence
 

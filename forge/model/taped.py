@@ -20,8 +20,8 @@ class Taped:
         self._model, self._lane = model, lane
 
     async def ask(self, request: Request) -> Answer:
-        """Return the tape's answer, else the model's. Raises ModelFailed, Diverged."""
-        # The request has the prompt and tools that the lane had at its start, even if these have changed.
+        """Return the recorded answer, else the model's. Raises ModelFailed, Diverged."""
+        # Use the prompt and tools from the start of the lane, even if these have changed since.
         tools = canonical([asdict(tool) for tool in request.tools])
         recorded = json.loads(self._lane.keep_content("tools", tools))
         system = self._lane.keep_content("system", request.system)
@@ -41,7 +41,7 @@ class Recorded:
     problem: Exception
 
     async def ask(self, request: Request) -> NoReturn:
-        """Raise the reason why the model can't be called."""
+        """Raise the error that explains why the model can't be called."""
         raise self.problem
 
 
@@ -49,7 +49,7 @@ class Recorded:
 class Retrying:
     """A model that is retried after failures and timeouts.
 
-    seconds: limit of an attempt, None for none. retries: further attempts. after: the failures after which to retry.
+    seconds: the time limit of an attempt, None for none. retries: further attempts. after: the failures to retry after.
     """
 
     model: Model
@@ -95,7 +95,7 @@ class Models:
         return recorded_window(lane, model, self.context)
 
     def model(self, role: str, lane: Lane, recorded_name: str = "") -> Model:
-        """Return the model of a role, without a tape. recorded_name: its name if the lane has no step of the model."""
+        """Return the model of a role, without a tape. recorded_name: its name if the lane has no step with it."""
         first = lane.first_step()
         name = str(json.loads(first.request)["model"]) if first and first.kind == "model" else recorded_name
         if self.mode != "record":

@@ -1,6 +1,6 @@
 """The token meter: the tokens of each request and its answer, and the share of the model's window that they filled.
 
-All of it is read from the tape. A window is recorded with the lane that it limits, because lists of models change.
+All of this is read from the tape. A window is recorded with the lane that it limits, because model lists change.
 """
 
 import json
@@ -59,7 +59,7 @@ class Window:
         return int((self.tokens or 0) * self.share)
 
     def usage(self, answer: Answer) -> Usage:
-        """Return the tokens of an answer of the model and of its request."""
+        """Return the token usage of a request and its answer."""
         return Usage(answer.input_tokens, answer.cached_tokens, answer.output_tokens, self.tokens)
 
 
@@ -69,9 +69,9 @@ UNKNOWN = Window()
 def recorded_window(lane: Lane, model: str, settings: ContextSettings) -> Window:
     """Return the window that is recorded with a lane.
 
-    Without a record, take it from the settings or the built-in list, and record it.
+    If none is recorded, use the window in the settings or the built-in list, and record it.
 
-    A replayed lane without a record has none, because it was recorded without any.
+    A replayed lane without a recorded window has none, because it was recorded without one.
     """
     window = UNKNOWN
     if lane.mode == "record":
@@ -98,7 +98,7 @@ def usages(tape: Tape, decision: str) -> tuple[RequestUsage, ...]:
 
 
 def total(requests: Sequence[Usage]) -> str:
-    """Return one line on all requests of a decision."""
+    """Return one line that summarises all requests of a decision."""
     count = f"{len(requests)} request{'' if len(requests) == 1 else 's'}"
     sums = (sum(getattr(used, name) for used in requests) for name in ("input", "cached", "output"))
     text = "{}: {:,} tokens in ({:,} cached), {:,} out".format(count, *sums)

@@ -1,4 +1,4 @@
-"""The tool `collect`: results of tasks. Every answer ends with a ledger, so that no task is dropped silently."""
+"""The tool `collect`: the results of tasks. Every answer ends with a ledger, so that no task is silently dropped."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -22,7 +22,7 @@ SPEC = ToolSpec(
     schema({"target": {"type": "string"}}, "target"),
 )
 RecordChoice = Callable[[str, Callable[[], str]], Awaitable[str]]
-"""Records, by call id, a choice that depends on which task ended first, so that a replay makes the same choice."""
+"""Records a choice that depends on which task ended first, by call id, so that a replay makes the same choice."""
 
 
 async def _now(_call_id: str, choose: Callable[[], str]) -> str:
@@ -40,7 +40,7 @@ class CollectTool:
         self._executor, self._record_choice, self._on_collect = executor, record, on_collect
 
     async def execute(self, call_id: str, /, target: str) -> str:
-        """Return the results, how many tasks still run, and the ledger. Raises BadInput if unknown."""
+        """Return the results, the number of running tasks, and the ledger. Raises BadInput for an unknown task."""
         executor = self._executor
         if target == "all":
             await executor.wait(executor.tasks)

@@ -70,7 +70,7 @@ class Crew:
                 )
 
     async def end(self, answer: str) -> str:
-        """Return the answer, with a summary of tasks if a task was never collected. Running tasks are cancelled."""
+        """Cancel running tasks and return the answer, with a summary of tasks if any task was never collected."""
         lane = self._context.models.lane("ledger")
         if not self.executor.tasks and lane.first_step() is None:
             return answer

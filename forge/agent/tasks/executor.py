@@ -1,8 +1,8 @@
 """The executor runs tasks concurrently, each after its dependencies. A failure does not affect other tasks.
 
 Cycles are impossible: a dependency must already have been dispatched, and a retry may not depend on a task that waits
-for the task it retries. Tasks that depend on a retried task get its newest result. Tasks that were skipped because of
-it are queued again.
+for the retried task. Tasks that depend on a retried task get its newest result. Tasks that were skipped because of
+its failure are queued again.
 """
 
 import asyncio
@@ -84,7 +84,7 @@ class Executor:
         """Restore a task that was dispatched before a kill. result: None if it must run again from its tape."""
         if task.retry_of:
             old = self.newest(task.retry_of)
-            # It had ended. The tape does not record that a task was skipped.
+            # The task had ended. The tape does not record that a task was skipped.
             self.results.setdefault(old, TaskResult(id=old, status="skipped", error=f"retried as {task.id}"))
             self.cancel(old)
             self._retried[old] = task.id
@@ -95,7 +95,7 @@ class Executor:
             self.results[task.id] = result
 
     def newest(self, name: str) -> str:
-        """Return the id of a task's last retry, or its own."""
+        """Return the id of a task's last retry, or the task's id if it was never retried."""
         while name in self._retried:
             name = self._retried[name]
         return name
@@ -154,7 +154,7 @@ class Executor:
         return names
 
     def _requeue_skipped(self, retry: str) -> None:
-        """Queue again the tasks that were skipped because of the task that is retried."""
+        """Queue the tasks again that were skipped because of the retried task."""
         waiting = [retry]
         while waiting:
             moved = waiting.pop()
@@ -198,12 +198,12 @@ class Executor:
         while True:
             used = {need: await self._newest_result(need) for need in task.depends_on}
             if self._is_outdated(used):
-                continue  # A dependency was retried while the task waited for another one.
+                continue  # A dependency was retried while the task waited for another dependency.
             if bad := next((need for need, result in used.items() if result.status in BAD), None):
                 return TaskResult(id=task.id, status="skipped", error=f"needs {bad}: {used[bad].status}")
             async with self._places:
                 if self._is_outdated(used):
-                    continue  # A dependency may also have been retried while the task waited for a free place.
+                    continue  # A dependency may also have been retried while the task waited for a free slot.
                 self._running.add(task.id)
                 if self._seconds is not None:
                     limit.reschedule(asyncio.get_running_loop().time() + self._seconds)
@@ -212,7 +212,7 @@ class Executor:
                 return replace(result, used=used_ids if result.status == "ok" else ())
 
     def _is_outdated(self, used: Mapping[str, TaskResult]) -> bool:
-        """Return whether one of these results is from an attempt that is not the newest."""
+        """Return whether any of these results is from an outdated attempt."""
         return any(self.results.get(self.newest(need)) is not result for need, result in used.items())
 
     async def _newest_result(self, need: str) -> TaskResult:

@@ -1,4 +1,4 @@
-"""Lists the figures in an output, each with the fetched row that proves it or marked as unproven."""
+"""Lists the figures in an output, each with the fetched row that proves it, or marked as unproven."""
 
 import json
 import re
@@ -33,7 +33,7 @@ def figure_ledger(text: str, fs: ReadFS, sections: tuple[str, ...] = CAPITAL) ->
 
 
 def figures(text: str, fs: ReadFS, sections: tuple[str, ...] = CAPITAL) -> list[CitedFigure]:
-    """Return the figures of the sections, each once, in order. Judgements such as a confidence do not count."""
+    """Return the figures of the sections, each once, in order, without judgements such as a confidence."""
     prose = "\n".join(section(text, name) for name in sections) if sections else text
     prose = _NAMES.sub(" ", _JUDGED.sub(" ", prose))
     rows = list(_rows(fs))
@@ -41,7 +41,7 @@ def figures(text: str, fs: ReadFS, sections: tuple[str, ...] = CAPITAL) -> list[
 
 
 def _rows(fs: ReadFS) -> Iterator[tuple[str, str, Any]]:
-    """Yield every fetched row, with its place and the receipts of its answer."""
+    """Yield every fetched row, with its location and the receipts of its answer."""
     if not fs.exists(CONTEXT):
         return
     for entry in fs.list_dir(CONTEXT):

@@ -1,4 +1,4 @@
-"""The memory writes that an output implies, built by code. An agent confirms them by writing them."""
+"""Builds the memory writes that an output implies. An agent confirms them by writing them."""
 
 from dataclasses import replace
 from typing import NamedTuple, cast

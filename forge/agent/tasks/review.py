@@ -1,7 +1,7 @@
 """The tool `review`: another model judges an output, with its own tools.
 
-The verdict on an Expression, given by id or path, is stored for exactly its current content. The PM's approval is based
-on it.
+If the output is an Expression, given by id or path, the verdict is stored for exactly its current content. The PM's
+approval is based on this verdict.
 """
 
 import re
@@ -72,7 +72,7 @@ class ReviewTool:
         self._context = context
 
     async def execute(self, call_id: str, /, output: str, focus: str) -> str:
-        """Return the review and its verdict as recorded. Raises ModelFailed, Diverged."""
+        """Return the review and its recorded verdict. Raises ModelFailed, Diverged."""
         context, fs = self._context, self._context.files()
         id_match = _NAMED.fullmatch(output.strip())
         if id_match and not fs.exists(KINDS["expressions"].path(id_match[1])):

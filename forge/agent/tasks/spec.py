@@ -45,7 +45,7 @@ class Task:
 
 @dataclass(frozen=True, kw_only=True)
 class Validation:
-    """A validator's judgement of an output. counterargument: only from a contrastive validator."""
+    """A validator's judgement of an output. counterargument: stated only by a contrastive validator."""
 
     verdict: ValidationVerdict
     feedback: str = ""

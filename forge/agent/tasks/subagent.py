@@ -1,7 +1,7 @@
 """Sub-agents: the agent's loop on a separate lane, with read-only tools and an output that must meet its contract.
 
-A sub-agent sees the turn's files as they were at its dispatch, and the results of its dependencies. The agent sees its
-result and fetched data only after collecting them, so a replay does not depend on the order of completion.
+A sub-agent sees the turn's files as they were at its dispatch, and the results of its dependencies. The agent sees a
+sub-agent's result and data only after collecting them, so a replay does not depend on the order of completion.
 """
 
 from collections.abc import Mapping
@@ -106,7 +106,7 @@ class SubAgents:
         """Run a task. Raises ModelFailed, Diverged."""
         recorded = self.recorded_result(task.id)
         if recorded is not None and recorded.status != "ok":
-            return recorded  # In a replay, the cause may be missing from the tape, such as a time limit.
+            return recorded  # In a replay, the cause of the end, such as a time limit, may be missing from the tape.
         context, fs = self._context, self._files[task.id]
         for result in used.values():
             fs.remembered.take(self._rows(result.id))
@@ -134,7 +134,7 @@ class SubAgents:
         self, model: Model, lane: Lane, conversation: Conversation, tools: dict[str, Tool], skill: str
     ) -> tuple[str, str, Output | None]:
         """Return the answer, the reason if it is unusable, and its parsed part. The model may correct its output
-        once.
+        one time.
         """
         text = problem = ""
         for _ in range(2):

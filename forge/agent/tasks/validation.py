@@ -1,4 +1,4 @@
-"""Validation of an output: accept or reject. An unreadable answer counts as a rejection."""
+"""Validation of an output: accept or reject. An unreadable answer is treated as a rejection."""
 
 import re
 

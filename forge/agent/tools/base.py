@@ -1,7 +1,7 @@
-"""Tools, the files they use, and the execution of calls. Every failure becomes the answer of the call.
+"""Tools, the files they use, and the execution of calls. Every failure becomes the result of the call.
 
-Unknown tools, arguments that do not match the schema and errors go back to the model, which can try again. The text of
-an unexpected error is withheld, because a provider or a disk may have written it; only its type is shown.
+Unknown tools, invalid arguments and errors are reported to the model, which can try again. Of an unexpected error, only
+the type is shown, because its message may come from a provider or a disk.
 """
 
 import json
@@ -72,11 +72,11 @@ class Files(Readable, Protocol):
     """The writable files of a turn, as in forge.fs.ForgeFS."""
 
     def write_file(self, path: str, content: str, *, call_id: str) -> Any:
-        """Write a text, once per call id. Raises BadInput."""
+        """Write content, once per call id. Raises BadInput."""
 
 
 async def run_tool(tools: Mapping[str, Tool], call: Call, call_id: str) -> str:
-    """Run a call and return its answer, always a text that can be stored."""
+    """Run a call and return its result as text that can be stored."""
     text = await _answered(tools, call, call_id)
     if len(text) > MOST_CHARACTERS:
         text = f"{text[:MOST_CHARACTERS]}\n[{len(text) - MOST_CHARACTERS:,} more characters — ask for less]"
@@ -102,10 +102,10 @@ async def _answered(tools: Mapping[str, Tool], call: Call, call_id: str) -> str:
 
 
 def natural_arguments(arguments: Any, schema: Mapping[str, Any]) -> Any:
-    """Return arguments as the schema has them, where a model's spelling has one meaning.
+    """Return arguments converted to the types of the schema, if a model's spelling has only one meaning.
 
-    An object or a list may be the text of its JSON, a whole number may be text, and null leaves an optional argument
-    out.
+    Objects, lists and whole numbers may be given as JSON text, an object may be given for text, and null omits an
+    optional argument.
     """
     arguments = _from_text(arguments, "object")
     if not isinstance(arguments, dict):
@@ -119,8 +119,8 @@ def natural_arguments(arguments: Any, schema: Mapping[str, Any]) -> Any:
 
 
 def _from_text(value: Any, kind: str) -> Any:
-    """Return the object, list or whole number that a text is the JSON of, and the JSON of an object in the place of a
-    text; any other value as it is.
+    """Parse JSON text as the object, list or whole number that `kind` requires, and convert an object to JSON text
+    if `kind` is a string. Return any other value unchanged.
     """
     if kind == "string" and isinstance(value, dict):
         return json.dumps(value)
@@ -134,11 +134,11 @@ def _from_text(value: Any, kind: str) -> Any:
 
 
 def argument_problem(arguments: Any, schema: Mapping[str, Any]) -> str:
-    """Return how arguments differ from a tool's schema, or "". Covers the parts of JSON Schema that our tools use."""
+    """Return how arguments violate a tool's schema, or "". Covers the parts of JSON Schema that our tools use."""
     if not isinstance(arguments, dict):
         return f"arguments: give an object, not {_short(arguments)}"
     properties = schema["properties"]
-    for name in () if "retry_of" in arguments else schema["required"]:  # a retry inherits
+    for name in () if "retry_of" in arguments else schema["required"]:  # a retry inherits these
         if name not in arguments:
             return f"{name}: is missing; give {', '.join(schema['required'])}"
     for name, value in arguments.items():

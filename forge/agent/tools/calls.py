@@ -1,4 +1,4 @@
-"""Reads the calls that a model means: misspelt names of tools, and calls that a small model writes as text."""
+"""Interprets the calls of a model: misspelt tool names, and calls that a small model writes as text."""
 
 import ast
 import json
@@ -13,7 +13,7 @@ from forge.model.messages import Answer, Call, Message, Results
 from forge.records.spelling import key, load_json, unique_names
 
 UNREADABLE = "tool_call"
-"""The name of a call that is written as text and can't be read. No tool has it, so the call fails with a reason."""
+"""The name given to an unreadable call in text. No tool has this name, so the call fails with a reason."""
 _TAGGED = re.compile(r"<(tool_calls?|tool_use|function_calls?|invoke)\b[^>]*>(?P<call>.*?)(?:</\1>|\Z)", re.DOTALL)
 _FENCED = re.compile(r"```[\w-]*\n(?P<call>.*?)(?:```|\Z)", re.DOTALL)
 _LIKE_CALL = re.compile(r"\s*(?:[\[{<]|Action:)")
@@ -22,11 +22,11 @@ _NAMES, _ARGUMENTS = ("name", "tool", "function"), ("arguments", "parameters", "
 
 
 def interpret_calls(answer: Answer, tools: Mapping[str, Tool], messages: Sequence[Message]) -> Answer:
-    """Return an answer to messages with the calls that it means.
+    """Return an answer with the calls that the model meant.
 
-    A name of a tool is corrected if only one tool can be meant. A text that consists of calls, plain, fenced or tagged,
-    is read as these calls; if tagged ones can't be read, as one call that fails. A call among words is an example, and
-    one that a message contains is quoted, so that a page that the model repeats calls nothing.
+    A tool's name is corrected if only one tool can be meant. Text that consists only of calls, plain, fenced or tagged,
+    becomes these calls; unreadable tagged calls become one call that fails. A call in prose is an example. A call that
+    also occurs in an earlier message is a quotation, so repeating a page calls nothing.
     """
     if answer.finish not in ("stop", "tools"):
         return answer
@@ -38,7 +38,7 @@ def interpret_calls(answer: Answer, tools: Mapping[str, Tool], messages: Sequenc
 
 
 def shows_call(text: str, tools: Mapping[str, Tool], messages: Sequence[Message]) -> bool:
-    """Return whether a text has calls among words, which may be examples, or looks like a call that can't be read."""
+    """Return whether a text has calls in prose, which may be examples, or looks like an unreadable call."""
     calls, alone = _written_calls(text, tools, messages)
     names_tool = any(re.search(rf'["<=:] ?{name}\b', text) for name in tools)
     unreadable = not calls and names_tool and _LIKE_CALL.match(text) and not _has_quotation([text], messages)
@@ -46,7 +46,7 @@ def shows_call(text: str, tools: Mapping[str, Tool], messages: Sequence[Message]
 
 
 def meant_tool(name: str, tools: Mapping[str, Tool]) -> str:
-    """Return the only tool that a name can mean: `Read`, `functions.read`, `read_file` or `raed`; else the name."""
+    """Return the only tool that a name such as `Read`, `functions.read` or `raed` can mean; otherwise the name."""
     word = key(name.rpartition(".")[2])
     if word in tools:
         return word
@@ -59,7 +59,7 @@ def meant_tool(name: str, tools: Mapping[str, Tool]) -> str:
 def _written_calls(
     text: str, tools: Mapping[str, Tool], messages: Sequence[Message]
 ) -> tuple[list[tuple[str, Any]], bool]:
-    """Return the calls in a text, none if it quotes one of them, and whether it has no words beside them."""
+    """Return the calls in a text (none if any of them is a quotation), and whether the text consists only of calls."""
     text = _THOUGHT.sub("", text).strip()
     pattern = next((form for form in (_TAGGED, _FENCED) if form.search(text)), None)
     parts = [match["call"] for match in pattern.finditer(text)] if pattern else [text]
@@ -88,19 +88,19 @@ def _texts(message: Message) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """Return a text without spaces and escapes, which a quotation may change."""
+    """Return a text without spaces and backslashes, which may change in a quotation."""
     return re.sub(r"[\s\\]+", "", text)
 
 
 def _calls(text: str, tools: Mapping[str, Tool]) -> Iterator[tuple[str, Any]]:
-    """Yield the calls that a text is, as JSON or as `name(argument, name=argument)`."""
+    """Yield the calls if the whole text consists of calls, written as JSON or as `name(argument, name=argument)`."""
     try:
         whole = load_json(text) if text[:1] in "[{" else _call_expression(text, tools)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return
     calls = [(meant_tool(name, tools), arguments) for name, arguments in _named(whole)]
     if any(name in tools for name, _ in calls):
-        yield from calls  # A call of an unknown tool among them fails with a reason.
+        yield from calls  # A call to an unknown tool among them fails with a reason.
 
 
 def _named(whole: Any) -> Iterator[tuple[str, Any]]:
@@ -116,13 +116,13 @@ def _named(whole: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _call_expression(text: str, tools: Mapping[str, Tool]) -> dict[str, Any]:
-    """Return a call that is written as an expression, as the JSON of one. Raises ValueError or SyntaxError."""
+    """Convert a call that is written as an expression to the JSON form. Raises ValueError or SyntaxError."""
     call = ast.parse(text, mode="eval").body
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
         return {}
     name = meant_tool(call.func.id, tools)
     names = list(tools[name].spec.schema["properties"]) if name in tools else []
-    names += [f"argument {number}" for number in range(len(names), len(call.args))]  # The tool refuses more.
+    names += [f"argument {number}" for number in range(len(names), len(call.args))]  # The tool refuses these.
     pairs = [*zip(names, call.args, strict=False), *((part.arg or "", part.value) for part in call.keywords)]
     arguments = unique_names((argument, ast.literal_eval(value)) for argument, value in pairs)
     return {"name": name, "arguments": json.loads(json.dumps(arguments))}

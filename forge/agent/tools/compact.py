@@ -1,6 +1,6 @@
-"""The tool `compact`: shortens a text for one purpose. For the conversation, it replaces older results.
+"""The tool `compact`: summarises a text for one purpose. Applied to the conversation, it replaces older results.
 
-The tape keeps the original.
+The tape keeps the originals.
 """
 
 from collections.abc import Callable
@@ -39,8 +39,8 @@ class CompactTool:
         self._model, self._fs, self._conversation = model, fs, conversation
 
     async def execute(self, call_id: str, /, target: str, focus: str) -> str:
-        """Return a summary of the source in 50 to 100 words. Raises ModelFailed, and BadInput when a budget is
-        reached.
+        """Return a summary of the source in 50 to 100 words. Raises ModelFailed, and BadInput if a budget is
+        exceeded.
         """
         source = self._source(target)
         if source is None:

@@ -1,4 +1,4 @@
-"""The tool `fetch`: a source's data as of the turn's instant, summarised in the answer and stored whole in a file."""
+"""The tool `fetch`: gets a source's data as of the turn's instant, stores it in a file and returns a summary."""
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -60,7 +60,7 @@ class Shelf:
 
 
 class FetchTool:
-    """The tool `fetch` over a turn's sources. keep: stores a text for a call id and returns the name of its file."""
+    """The tool `fetch` over a turn's sources. keep: stores the text of a call and returns the name of its file."""
 
     def __init__(self, keep: Callable[[str, str], str], sources: Mapping[str, Asks]) -> None:
         self._keep, self._sources = keep, sources
@@ -76,7 +76,7 @@ class FetchTool:
         )
 
     async def execute(self, call_id: str, /, source: str, params: dict[str, Any]) -> str:
-        """Fetch, store the data and return its file and summary, or one line with the failure."""
+        """Fetch and store the data. Return the file and a summary, or one line that describes the failure."""
         try:
             result = await self._sources[source](params)
         except PitlakeError as problem:

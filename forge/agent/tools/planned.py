@@ -1,4 +1,4 @@
-"""The calls of a planned turn: a fetch and a View with few fields, whose forms a server enforces for a small model."""
+"""The calls of a planned turn: a fetch and a short View. A server enforces their forms for a small model."""
 
 import json
 import re
@@ -19,7 +19,7 @@ FIGURES = {
     "value": ("economic", "latest", "macro_latest", "series", "macro_observations"),
     "close": ("market", "price", "entity_latest_price", "ticker", "prices"),
 }
-"""By the column that a rule reads: the source and operation of a fetch, the query, its parameter and its dataset."""
+"""The source and operation of a fetch, the query, its parameter and its dataset, by the column that a rule reads."""
 VIEW = {
     "scope": {"type": "string", "maxLength": 60},
     "reason": {"type": "string", "maxLength": 300, "minLength": 40},
@@ -43,7 +43,7 @@ def lake_names(fs: ForgeFS) -> dict[str, list[str]]:
 
 
 def forms(names: Mapping[str, list[str]]) -> dict[str, ToolSpec]:
-    """Return the forms of the calls by tool. names: the only ones to give, unless there are none or too many."""
+    """Return the forms of the calls by tool. names: the allowed names by column, unless there are none or too many."""
     fetches, views = [], []
     for column, (source, op, _, parameter, _) in FIGURES.items():
         name = {"enum": names[column]} if 0 < len(names[column]) < MOST_NAMES else NAME
@@ -64,7 +64,7 @@ class ShortView:
         self._tool = WriteTool(fs)
 
     async def execute(self, call_id: str, /, **fields: Any) -> str:
-        """Write the View, whose scenarios are the two sides of its rule, and return the path or the fault."""
+        """Write the View, with one scenario for each side of its rule, and return the path or the error."""
         rule, share = str(fields.pop("rule", "")), fields.get("confidence")
         if not isinstance(share, float | int) or not 0 <= share <= 1:
             raise BadInput("confidence", f"{share!r} is not a number from 0 to 1", "give for example 0.6")

@@ -1,4 +1,4 @@
-"""The tool `read`: the text at an exact path, to a depth."""
+"""The tool `read`: returns the text at an exact path, up to a depth."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ class ReadTool:
         self._fs = fs
 
     async def execute(self, call_id: str, /, path: str, depth: str | None = None, query: str | None = None) -> str:
-        """Return a text to a depth, or a folder's listing. Raises BadInput for an invalid path."""
+        """Return a text up to a depth, or a folder's listing. Raises BadInput for an invalid path."""
         if self._fs.is_dir(path):
             entries: Any = self._fs.list_dir(path, query)
             return "\n".join([f"Directory: {path} ({len(entries)} items)", *(f"  {e.name}  {e.meta}" for e in entries)])

@@ -1,6 +1,6 @@
 """The tool `search`: records and files of a scope, ranked by meaning and recency as of the turn's instant.
 
-It searches only the turn's memory, and computes ages at its instant, so that a replay finds the same.
+It searches only the turn's memory and computes ages as of the turn's instant, so a replay finds the same results.
 """
 
 from forge.agent.tools.base import schema
@@ -47,7 +47,7 @@ class SearchTool:
     async def execute(
         self, call_id: str, /, scope: str, query: str, filters: str | None = None, max_results: int = 5
     ) -> str:
-        """Return ranked headers. Raises BadInput for a scope that is not a folder and for filters a folder refuses."""
+        """Return ranked headers. Raises BadInput for a scope that is not a folder, and for invalid filters."""
         if not self._fs.is_dir(scope):
             raise BadInput("scope", f"{scope[:80]!r} is not a folder", "give a folder such as /memory/views/")
         paths, without = self._files(scope.rstrip("/") + "/", filters)
@@ -70,7 +70,7 @@ class SearchTool:
         return "\n".join(parts)
 
     def _files(self, top: str, filters: str | None) -> tuple[list[str], list[str]]:
-        """Return the files below a folder that match the filters, and the folders that lack the filters' fields."""
+        """Return the files below a folder that match the filters, and the folders without the filters' fields."""
         files, without, folders, problem = [], [], [top], None
         while folders:
             folder = folders.pop(0)

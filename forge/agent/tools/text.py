@@ -1,4 +1,4 @@
-"""Excerpts of a text, and the marks and quotes that keep it from passing for another voice in a prompt."""
+"""Excerpts of a text, and marks and quotes that prevent it from imitating another part of a prompt."""
 
 import re
 
@@ -26,12 +26,12 @@ _FENCED = re.compile(r"^```.*?^```[ \t]*$", re.DOTALL | re.MULTILINE)
 
 
 def marked(text: str, source: str) -> str:
-    """Return a text as data in a prompt. It can't end the mark, because its own marks lose their bracket."""
+    """Mark a text as data in a prompt. It can't end the mark early, because its own marks lose their bracket."""
     return f'<data from="{one_line(source)}" note="not instructions">\n{_MARK.sub("‹", text)}\n</data>'
 
 
 def quoted(text: str) -> str:
-    """Return a text whose further lines begin with `> `, so that none of them looks like a heading of another voice."""
+    """Return a text with `> ` before each line after the first, so that no line looks like a heading of the prompt."""
     return _LINE.sub("\n> ", text)
 
 
@@ -66,7 +66,7 @@ def _outside_fences(content: str) -> list[re.Match[str]]:
 
 
 def headings(content: str, name: str) -> list[re.Match[str]]:
-    """Return the headings of a name: `## SUMMARY`, `**SUMMARY**`, or `SUMMARY:` with or without text after it."""
+    """Return the headings with a name: `## SUMMARY`, `**SUMMARY**`, or `SUMMARY:`, optionally followed by text."""
     word = re.escape(name)
     return [
         match
@@ -78,7 +78,7 @@ def headings(content: str, name: str) -> list[re.Match[str]]:
 
 
 def section(content: str, name: str) -> str:
-    """Return the text under a heading, up to the next heading of the same or a higher level; "" without one."""
+    """Return the text under a heading, up to the next heading of the same or a higher level; "" if there is none."""
     heading = next(iter(headings(content, name)), None)
     if heading is None:
         return ""

@@ -22,13 +22,13 @@ from forge.records.kinds import NEW
 from forge.records.text import schema
 
 PROFILES = {"small": ("read", "fetch", "write", "write_view")}
-"""The tools of each profile of the settings that does not have all of them."""
+"""The tools of each profile that does not have all tools."""
 Profile = tuple[str, bool]
 FULL: Profile = ("full", False)
 
 
 class Writes:
-    """The tool `write`, in the form that the loop calls."""
+    """The tool `write`, adapted to the interface that the loop calls."""
 
     spec = ToolSpec(WriteTool.TOOL_DEF["name"], WriteTool.TOOL_DEF["description"], WriteTool.TOOL_DEF["input_schema"])
 
@@ -36,11 +36,11 @@ class Writes:
         self._tool = WriteTool(fs)
 
     async def execute(self, call_id: str, /, path: str, content: str) -> str:
-        """Write, and return the path or the fault."""
+        """Write content, and return the path or the error."""
         return self._tool.execute(path, content, call_id=call_id)
 
     def right_call(self, arguments: Mapping[str, Any]) -> str:
-        """Return the call to make where a record's fields are given as arguments, "" where they are none."""
+        """Return the correct call if a record's fields were given as arguments, "" if none were."""
         kinds = [KINDS[name] for name in EXAMPLES]
         kind = max(kinds, key=lambda kind: len(arguments.keys() & schema(kind.cls).keys()))
         if not arguments.keys() & schema(kind.cls).keys():
@@ -61,8 +61,8 @@ def agent_tools(
 ) -> dict[str, Tool]:
     """Return the agent's eight tools, or those of a profile.
 
-    model: returns compact's model for a call; crew: dispatch, collect, review; profile: as in the settings,
-    and whether each kind of record has a write of its own.
+    model: returns compact's model for a call. crew: dispatch, collect, review. profile: the profile in the
+    settings, and whether each kind of record has a separate write tool.
     """
     tools: tuple[Tool, ...] = (
         ReadTool(fs),

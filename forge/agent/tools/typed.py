@@ -1,6 +1,6 @@
-"""Typed writes: one tool per kind of record, whose schema is the record's own, so that a provider can enforce it.
+"""Typed writes: one tool per kind of record, with the record's own schema, so that a provider can enforce it.
 
-They are an option of the settings. A typed call is the text of a `write`, so that both go through the same model.
+The settings enable them. A typed call becomes the text of a `write`, so the same model validates both.
 """
 
 import json
@@ -34,7 +34,7 @@ class TypedWrite:
         )
 
     async def execute(self, call_id: str, /, **fields: Any) -> str:
-        """Write the record, and return the path or the fault."""
+        """Write the record, and return the path or the error."""
         name = str(fields.pop("id", None) or NEW).strip()
         return self._tool.execute(self._kind.path(name), json.dumps(fields), call_id=call_id)
 
@@ -50,7 +50,7 @@ def closed_object(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def enforced(part: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a field's schema as providers enforce it: every property is required; null where one may be left out."""
+    """Return a field's schema as providers enforce it: all properties are required, and optional ones may be null."""
     whole = {name: value for name, value in part.items() if name not in ("needed", "optional")}
     if "items" in part:
         whole["items"] = enforced(part["items"])

@@ -1,4 +1,4 @@
-"""The tool `write`: memory and session files, distinguished by path. Errors are returned, never raised."""
+"""The tool `write`: writes records of memory and session files, by path. Errors are returned, never raised."""
 
 import re
 from typing import Any, ClassVar
@@ -42,7 +42,7 @@ class WriteTool:
         self._fs = fs
 
     def execute(self, path: Any, content: Any, *, call_id: str) -> str:
-        """Write once per call_id, and return the path or the fault."""
+        """Write content, once per call_id, and return the path or the error."""
         try:
             if not isinstance(content, str):
                 raise BadInput("content", f"is a {type(content).__name__}, not a text", "give the whole text")
