@@ -1,5 +1,5 @@
-"""Extraction: one folder per source, one module per dataset. Pure functions and the assets made of them.
+"""Extraction: one folder per source, one module per dataset. Contains pure functions and the assets made of them.
 
-Dagster's definitions are in pipelines, connections in resources, and all code that decides what readers see is in
+Dagster's definitions are in pipelines and connections in resources. All code that decides what readers see is in
 pitlake.
 """

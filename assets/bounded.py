@@ -1,7 +1,7 @@
-"""Parses untrusted files (pages, PDFs) in a separate process with limits of time and memory.
+"""Parses untrusted files (pages, PDFs) in a separate process with limits on time and memory.
 
-A small file can make a parser run for hours. The process is forked from one that has the parsers loaded and no threads,
-so it costs milliseconds.
+A small file can make a parser run for hours. The process is forked from a process without threads that has already
+loaded the parsers, so starting it takes milliseconds.
 """
 
 import multiprocessing
@@ -15,7 +15,7 @@ from typing import ParamSpec, TypeVar
 SECONDS, MEMORY = 30.0, 2 << 30
 """The limits of a reader, in seconds and in bytes of memory."""
 LARGEST_FILE, LONGEST_TEXT = 64 << 20, 16 << 20
-"""The largest file that is read, in bytes, and the most text that is taken from a file, in characters."""
+"""The maximum size of a file in bytes, and of the text taken from a file in characters."""
 
 READERS = ["__main__", "assets.external.web._markup", "assets.drops.research_notes", "selectolax.lexbor", "pypdf"]
 _CONTEXT = multiprocessing.get_context("forkserver")
@@ -73,7 +73,7 @@ def _answer(
 
 
 def _mapped() -> int:
-    """Return the bytes of address space of this process before it starts."""
+    """Return this process's address space in bytes, before parsing starts."""
     with suppress(OSError):
         return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
     return 0

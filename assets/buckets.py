@@ -1,7 +1,6 @@
-"""The rows and gaps of a run, collected by day on their way to the stage; contests are settled at the end.
+"""Collects the rows and gaps of a run by day before they are staged. Contests are settled at the end.
 
-To limit memory, rows are converted to Arrow once there are many. `assets.runs` decides which record belongs to which
-day.
+To limit memory, rows are converted to Arrow once there are many. `assets.runs` decides the day of each record.
 """
 
 from collections import defaultdict
@@ -42,7 +41,7 @@ class Bucket:
 
 
 class Buckets:
-    """The days of a run: `add` stores an outcome, `spill` limits memory, `close` passes finished days to the stage."""
+    """The days of a run. `add` stores an outcome, `spill` limits memory, `close` passes finished days to the stage."""
 
     def __init__(self, extractor: Normaliser, stage: Stage) -> None:
         self._extractor, self._stage = extractor, stage
@@ -60,7 +59,7 @@ class Buckets:
             bucket.gaps.append(outcome)
 
     def spill(self) -> None:
-        """Convert pending rows to Arrow if there are many; without a contest they go to the stage at once."""
+        """Convert pending rows to Arrow if there are many. Without a contest, pass them to the stage at once."""
         if self._pending < PENDING_BATCHES * self._extractor.batch:
             return
         self._to_arrow(self._days.values())
@@ -70,7 +69,7 @@ class Buckets:
         self._pending = 0
 
     def close(self, days: Iterable[date | None]) -> None:
-        """Pass finished days to the stage, including days without records, because they were polled."""
+        """Pass finished days to the stage, including days without records, because these were polled too."""
         finished = [(day, self._days.pop(day, Bucket())) for day in days]
         self._to_arrow([bucket for _, bucket in finished])
         for day, bucket in finished:
@@ -90,7 +89,7 @@ class Buckets:
         bucket.tables, bucket.gaps, bucket.extracted = [], [], 0
 
     def _to_arrow(self, buckets: Iterable[Bucket]) -> None:
-        """Convert the rows of all days to one table, of which each takes its slice. A table per day would cost more."""
+        """Convert the rows of all days to one table and give each day a slice, because a table per day is slower."""
         filled = [bucket for bucket in buckets if bucket.rows]
         if filled:
             table, start = self._table(filled), 0
@@ -141,7 +140,7 @@ def staged_gap(gap: Gap) -> staging.StagedGap:
 
 
 def rows_table(extractor: Normaliser, rows: Sequence[Row]) -> pa.Table:
-    """Return rows in the stage's schema, followed by the contest's columns if the extractor has a contest.
+    """Return rows in the stage's schema, plus the contest's columns if the extractor has a contest.
 
     Raises KeyError if a row lacks a column of the contract, ValueError if it has an extra one.
     """
@@ -166,7 +165,7 @@ def rows_table(extractor: Normaliser, rows: Sequence[Row]) -> pa.Table:
 
 def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
     if kind == INSTANT and any(isinstance(value, datetime) and value.tzinfo is None for value in values):
-        # Arrow would read a naive time as UTC. With a type without a zone, the gate refuses the column by name.
+        # Arrow would read a naive time as UTC. Without a zone in the type, the gate refuses the column by name.
         naive = [value.replace(tzinfo=None) if value is not None else None for value in values]
         return pa.array(naive, pa.timestamp("us"))
     return pa.array(values, kind)

@@ -1,6 +1,6 @@
-"""Contests: decides which of several records about the same thing keeps its row.
+"""Contests: decide which of several records about the same thing keeps its row.
 
-These are pure functions of staged rows that do not depend on the dataset.
+The functions are pure functions of staged rows and do not depend on the dataset.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -13,7 +13,7 @@ CONTEST_FIELDS = (pa.field(CONTENDER, pa.string()), pa.field(RANK, pa.int64()), 
 
 
 class Settled(NamedTuple):
-    """The decided contests of a day: row indexes to drop, and for repetitions of a winner's row, the winner's index."""
+    """The decided contests of a day: the row indexes to drop, and for repeats of a winner's row, the winner's index."""
 
     losers: list[int]
     repeats: dict[int, int]
@@ -39,8 +39,8 @@ def settle(
 ) -> Settled:
     """Decide contests among numbered rows: the highest rank wins its group, then the greater contender id.
 
-    If a loser's row equals the winner's row of the same identity in every column, apart from ignored ones such as the
-    ticker, it is a repeat. All other rows of a loser lose.
+    A loser's row is a repeat if it equals the winner's row of the same identity in all columns but the ignored ones,
+    such as the ticker. All other rows of a loser are dropped.
     """
     groups: dict[tuple[Any, ...], list[tuple[int, dict[str, Any]]]] = {}
     for index, row in rows:

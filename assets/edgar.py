@@ -1,8 +1,8 @@
-"""EDGAR's release of accepted filings: one function says from when a filing could be read.
+"""EDGAR's release of accepted filings: `released` returns the instant from which a filing could be read.
 
 Most filings accepted after 17:30 New York have the next business day as their filing date (17 CFR 232.13(a)(2)) and are
-not shown before that day's morning. Some forms keep the day until 22:00 (17 CFR 232.13(a)(3) and (4)). The staff may
-move the date of a late filing back (17 CFR 232.13(b)), but not the morning on which it was shown.
+not shown before that morning. Some forms keep the day of acceptance until 22:00 (17 CFR 232.13(a)(3) and (4)). The
+staff may move the date of a late filing back (17 CFR 232.13(b)), but not the morning on which it was shown.
 assets.graph._filings and assets.feeds.dating read the acceptance.
 """
 
@@ -14,13 +14,13 @@ from typing import NamedTuple
 from pitlake.clock import NEW_YORK, new_york_day
 from pitlake.datasets._shared import BY_ACCEPTANCE, BY_CLOCK, BY_FILING_DATE
 
-# Filing agents say that the evening's filings are posted at 06:00, a vendor that they are not before 07:30.
+# Filing agents say that evening filings are posted at 06:00; a vendor says not before 07:30.
 MORNING = time(7, 30)
 CUT_OFF, LATE_CUT_OFF = time(17, 30), time(22)
-# A transmission that began before the cut-off may be accepted some minutes later. It keeps its date, which proves that.
+# A transmission that began before the cut-off may be accepted some minutes later. The kept date proves this.
 # After 22:00, when EDGAR accepts no more, such filings are the only ones.
 CUT_OFF_IF_DATED, LATE_CUT_OFF_IF_DATED = time(17, 33), time(22, 30)
-# The longest time from acceptance to release was over Christmas of 2025, when EDGAR was closed for three days.
+# The longest time from acceptance to release was at Christmas 2025, when EDGAR was closed for three days.
 MOST_DAYS_UNRELEASED = 7
 
 # Days on which federal offices, including EDGAR, were closed by executive order. The exchanges were open on most of
@@ -35,10 +35,10 @@ SHUT_BY_ORDER = frozenset(
         ),
     )
 )  # fmt: skip
-# Letters with the staff, draft registrations and draft offering statements are made public weeks after their
-# acceptance, and no source states the day. Amendments, which end in "/A", are withheld as well.
+# Letters with the staff, draft registrations and draft offering statements become public weeks after their
+# acceptance, and no source states the day. Their amendments, which end in "/A", are withheld as well.
 WITHHELD_FORMS = frozenset({"UPLOAD", "CORRESP", "LETTER", "DRS", "DRSLTR", "DOS", "DOSLTR"})
-# Forms that holders, bidders, exchanges and EDGAR's staff file about a company, under a name of their choice.
+# Forms that holders, bidders, exchanges and EDGAR's staff file about a company, under any name for the company.
 _BY_OTHERS = re.compile(
     r"[345]|144|(SC|SCHEDULE) (13[DG]|TO-T|14D1)|DFAN14A|DEFC14A|PREC14A|PX14A6[GN]|425|25-NSE|CERT.*|EFFECT"
     r"|QUALIF|REVOKED|NO ACT|IRANNOTICE|UPLOAD|LETTER"
@@ -48,7 +48,7 @@ JUNETEENTH_SINCE = 2021
 # The holidays of King, Washington, Memorial Day, Labor Day, Columbus and Thanksgiving: month, earliest day, weekday.
 _BY_WEEKDAY = ((1, 15, 0), (2, 15, 0), (5, 25, 0), (9, 1, 0), (10, 8, 0), (11, 22, 3))
 
-# The forms that keep their day if filed before 22:00, and since when. Statements under Rule 462(b) always did.
+# The forms that keep their day if filed before 22:00, and since when. Rule 462(b) statements have always kept it.
 _UNTIL_TEN = (
     (re.compile(r"[345]|3/A|4/A|5/A"), date(2003, 6, 30)),
     (re.compile(r"SC 14N(-S)?(/A)?|SCHEDULE 14N(-S)?(/A)?"), date(2010, 11, 15)),
@@ -70,8 +70,8 @@ class Release(NamedTuple):
 def released(accepted: datetime, form: str | None, filing_date: date | None, *, as_accepted: bool = False) -> Release:
     """Return the release of a filing.
 
-    A filing date after the day of acceptance decides. A filing that was accepted too late for its form is not released
-    before the next business morning, even if its date is earlier. as_accepted: use the acceptance as the release.
+    A filing date after the day of acceptance decides. A filing accepted too late for its form is not released before
+    the next business morning, even if its date is earlier. as_accepted: use the acceptance as the release.
     """
     if as_accepted:
         return Release(accepted, BY_ACCEPTANCE, accepted)
@@ -79,7 +79,7 @@ def released(accepted: datetime, form: str | None, filing_date: date | None, *, 
     shown_on = day if _in_time(accepted, day, form, filing_date) else next_business_day(day)
     is_dated = filing_date is not None and (filing_date > day or shown_on == day)
     if filing_date is not None and filing_date > day:
-        # Such a date proves that EDGAR worked on a day on which other offices were shut.
+        # Such a date proves that EDGAR was open on a day on which other offices were closed.
         shown_on = filing_date if filing_date in SHUT_BY_ORDER else max(shown_on, filing_date)
     at = accepted if shown_on == day else datetime.combine(shown_on, MORNING, NEW_YORK).astimezone(timezone.utc)
     return Release(at, BY_FILING_DATE if is_dated else BY_CLOCK, accepted)
@@ -109,17 +109,17 @@ def _kept_since(form: str) -> date | None:
 
 
 def withheld(form: object) -> bool:
-    """Return whether filings of a form are withheld at first: acceptance and filing date then prove nothing."""
+    """Return whether filings of a form are withheld at first, so that acceptance and filing date prove nothing."""
     return isinstance(form, str) and form.strip().upper().removesuffix("/A") in WITHHELD_FORMS
 
 
 def is_by_others(form: object) -> bool:
-    """Return whether others than the company file a form about it, which then does not prove its own name."""
+    """Return whether others file a form about a company. Such a form does not prove the company's name."""
     return isinstance(form, str) and bool(_BY_OTHERS.fullmatch(form.strip().upper().removesuffix("/A")))
 
 
 def is_business_day(day: date) -> bool:
-    """Return whether EDGAR accepts filings on a day: no weekend, federal holiday or ordered closing."""
+    """Return whether EDGAR accepts filings on a day, which is no weekend, federal holiday or ordered closing."""
     return day.weekday() < 5 and day not in SHUT_BY_ORDER and day not in _holidays(day.year)
 
 
@@ -132,7 +132,7 @@ def next_business_day(day: date) -> date:
 
 
 def days_unreleased(day: date) -> int:
-    """Return the most days between the acceptance of a filing and its release on a day."""
+    """Return the maximum number of days between the acceptance of a filing and its release on a given day."""
     before = day
     while is_business_day(day) and not is_business_day(before := before - timedelta(days=1)):
         pass
@@ -141,7 +141,7 @@ def days_unreleased(day: date) -> int:
 
 @cache
 def _holidays(year: int) -> frozenset[date]:
-    """Return the days of a year on which federal holidays are observed. One may be the New Year's Day of the next."""
+    """Return the days of a year on which federal holidays are observed. One may be the next year's New Year's Day."""
     if not FIRST_YEAR <= year <= LAST_YEAR:
         return frozenset()
     fixed = [date(year, 1, 1), date(year, 7, 4), date(year, 11, 11), date(year, 12, 25), date(year + 1, 1, 1)]
@@ -153,6 +153,6 @@ def _holidays(year: int) -> frozenset[date]:
 
 
 def _weekday(year: int, month: int, earliest: int, weekday: int) -> date:
-    """Return the first such weekday of a month from a day of it on."""
+    """Return the first occurrence of a weekday on or after a day of a month."""
     first = date(year, month, earliest)
     return first + timedelta(days=(weekday - first.weekday()) % 7)

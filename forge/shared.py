@@ -1,4 +1,4 @@
-"""The tools that a PM shares with other agents over MCP. They read memory and decisions as of one instant.
+"""The tools that a PM shares with other agents over MCP. They read memory and decisions as of an instant.
 
 The settings choose the tools, `[mcp] tools = ["read", "search", "decisions"]`; none are shared by default. The book,
 sessions' files and skills are never shared.

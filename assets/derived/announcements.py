@@ -1,8 +1,8 @@
-"""Statements of the lake's datasets about earnings releases, in one form: releases from filings, statements from
-others.
+"""Statements about earnings releases in one form, read from the lake's datasets: releases from filings, statements
+from other datasets.
 
 All functions are pure functions of the rows of one lake version. A source is an entry of RELEASES or STATEMENTS.
-`assets.derived.earnings_events` decides which statement belongs to which release.
+`assets.derived.earnings_events` assigns statements to releases.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -23,8 +23,8 @@ Fields = Mapping[str, Any]
 class Announcement:
     """One revision of a source row about an earnings release.
 
-    day: its New York day. tickers: the tickers of the companies that it may be about. statement: its name in the
-    source. fields: the columns of `earnings_events` that it fills.
+    day: its New York day. tickers: the tickers of the companies that it may concern. statement: its name in the source.
+    fields: the columns of `earnings_events` that it fills.
     """
 
     source: str
@@ -44,10 +44,10 @@ class Announcement:
 
 @dataclass(frozen=True)
 class AnnouncementSource:
-    """How to read one dataset. `where` and `select` are SQL over its revisions; `parse` returns a row's statement, day
-    and fields.
+    """A dataset as a source of statements. `where` and `select` are SQL over its revisions; `parse` returns a row's
+    statement, day and fields.
 
-    by_cik: whether rows have no ticker, so that it comes from `names` and the graph's companies. before, after: the
+    by_cik: whether rows have no ticker, so that tickers come from `names` and the graph's companies. before, after: the
     event's day is in [day - before, day + after].
     """
 
@@ -161,5 +161,5 @@ STATEMENTS = (
 
 
 def days_around(day: date, source: AnnouncementSource) -> list[date]:
-    """Return the days on which the event of a statement may be."""
+    """Return the possible days of a statement's event."""
     return [day + timedelta(days=offset) for offset in range(-source.before, source.after + 1)]

@@ -1,4 +1,4 @@
-"""The Dagster assets built per event: partitions are releases, and one run covers many of them.
+"""The Dagster assets built per event: each partition is a release, and one run covers many partitions.
 
 The other modules of this folder make a release's rows.
 """
@@ -49,7 +49,7 @@ Build = Callable[[Lake, Sequence[Event], str, BundleConfig], RunReport]
 def bundle_assets(partitions: dg.PartitionsDefinition[str]) -> list[dg.AssetsDefinition]:
     """Return the assets of snapshots and outcomes of earnings releases."""
     reads = ("earnings_events", *catalogue.get(earnings_bundles.QUERY).reads)
-    with warnings.catch_warnings(action="ignore", category=dg.BetaWarning):  # backfill_policy, for years
+    with warnings.catch_warnings(action="ignore", category=dg.BetaWarning):  # backfill_policy has been beta for years
         return [
             event_asset(get("earnings_snapshots"), partitions, reads, _snapshots),
             event_asset(get("earnings_outcomes"), partitions, ("earnings_events", "prices", *SPLITS), _outcomes),
@@ -67,7 +67,7 @@ def _outcomes(lake: Lake, events: Sequence[Event], run_id: str, _config: BundleC
 def event_asset(
     dataset: Dataset, partitions: dg.PartitionsDefinition[str], reads: Sequence[str], build: Build
 ) -> dg.AssetsDefinition:
-    """Return the asset of a dataset that is built per release, with the dataset's name."""
+    """Return the asset of a dataset that is built per release. The asset has the dataset's name."""
 
     @dataset_asset(
         dataset,
@@ -89,7 +89,7 @@ def event_asset(
             return
         log_report(context, report)
         whole, checks = run_metadata(report, report.outcome), list(check_results(dataset, report.checks))
-        # Only the last partition has the facts of the whole run.
+        # Only the last partition gets the metadata of the whole run.
         facts = {key: {"lake version": report.outcome.version} for key in keys} | {keys[-1]: whole}
         if config.releases:
             for key in keys:
@@ -104,7 +104,7 @@ def event_asset(
 
 
 def _releases(lake: Lake, keys: Sequence[str]) -> list[Event]:
-    """Return the releases of these partitions. Raises BadInput for a partition that names none."""
+    """Return the releases of these partitions. Raises BadInput for a partition that names no release."""
     try:
         events = [event for event in earnings_bundles.events(lake) if event.key in frozenset(keys)]
     except LakeNotFound:

@@ -1,7 +1,7 @@
-"""Measures `drift`: compares, field by field, today's values of providers with the values that the lake saw first.
+"""Measures `drift`: compares, field by field, providers' values of today with the values that the lake saw first.
 
-A repeated request captures the answers and publishes none of them. A later run of the feed publishes them, as revisions
-available when observed.
+The requests are repeated and their answers captured, but not published. A later run of the feed publishes the answers,
+as revisions that are available from their observation.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -31,13 +31,13 @@ from pitlake.lake.tables.query import calculator, quoted, reading
 from resources.http.capture import CaptureStore
 from resources.http.client import HttpClient, Mode
 
-Z = 1.959963984540054  # standard deviations of a two-sided 95 % interval
-# If a record's identity contains the date of its text, a new version of an article is compared by its key.
+Z = 1.959963984540054  # standard deviations for a two-sided 95 % interval
+# If a record's identity contains the date of its text, new versions of an article are compared by key.
 BY_KEY = frozenset({"benzinga_news"})
 
 
 class FieldDrift(NamedTuple):
-    """The count of one field: `changed` of `compared` values are different today."""
+    """The drift of one field: `changed` of `compared` values are different today."""
 
     dataset: str
     field: str
@@ -48,8 +48,8 @@ class FieldDrift(NamedTuple):
 def measure(feed: Feed, scope: Scope, client: HttpClient, lake: Lake) -> list[FieldDrift]:
     """Fetch a scope again and compare it with the values that the lake saw first. Nothing is published.
 
-    It compares records that the same requests returned before. Raises the errors of `HttpClient.fetch`, except
-    refusals, which only leave their records out.
+    It compares records that the same requests returned before. Refused requests only leave out their records. Raises
+    the other errors of `HttpClient.fetch`.
     """
     rows: list[Row] = []
     polled: set[str] = set()
@@ -71,10 +71,10 @@ def measure(feed: Feed, scope: Scope, client: HttpClient, lake: Lake) -> list[Fi
 
 
 def compared(feed: Feed, today: pa.Table, snapshot: Snapshot, polled: Collection[str]) -> list[FieldDrift]:
-    """Compare today's rows with the first-seen ones of one lake version, field by field, and count missing records.
+    """Compare today's rows with the first-seen rows of one lake version, field by field, and count missing records.
 
-    polled: for each repeated request, the start of its records' evidence; the records that it returned first should
-    also appear today.
+    polled: for each repeated request, the prefix of its records' evidence. The records that it first returned should
+    appear again today.
     """
     files = snapshot.files(feed.dataset.name)
     if not files:
@@ -127,7 +127,7 @@ def derive(
     observed_at: datetime | None = None,
     audits: Sequence[Audit] = (),
 ) -> RunReport:
-    """Measure every dataset's last requested scope again (or only these datasets') and publish the counts as one
+    """Measure the last requested scope of these datasets again (default: of all datasets) and publish the counts as one
     commit.
 
     mode: refresh queries the providers; replay compares the newest captures. A dataset without a request or capture is

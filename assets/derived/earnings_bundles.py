@@ -1,7 +1,7 @@
 """Builds `earnings_snapshots`: the named query earnings_snapshot, run as of instants around each release.
 
-The as-of session decides what a snapshot may contain. This module filters nothing. Every row cites its answer by a hash
-that later publishes do not change, and a stored receipt of that answer allows a replay of the whole bundle.
+The as-of session decides what a snapshot may contain; this module filters nothing. Every row cites its answer by a hash
+that does not change with later publishes. The stored receipt of that answer allows a replay of the whole bundle.
 """
 
 import re
@@ -45,7 +45,7 @@ _MINUTES = re.compile(r"[+-][0-9]{1,5}")
 class Event:
     """One release.
 
-    `key` is its partition: the instant to the second, so that names sort by time, and the ticker. released_at: when
+    key: its partition, made of the instant to the second, so that names sort by time, and the ticker. released_at: when
     EDGAR showed the release. release_rule: the rule behind this instant.
     """
 
@@ -61,7 +61,7 @@ class Event:
 
     @property
     def public_at(self) -> datetime:
-        """Return when the release could be read."""
+        """Return the instant from which the release could be read."""
         return self.released_at or self.event_at
 
 
@@ -109,7 +109,7 @@ def build(
 ) -> RunReport:
     """Build the snapshots of some events and publish them as one commit. Raises BadInput, LakeError, SessionError.
 
-    A snapshot of a future instant is a gap, and so is an empty section.
+    Snapshots as of a future instant and empty sections become gaps.
     """
     observed = observed_at or lake.now()
     moments = [(event, anchor, as_of(event.public_at, anchor)) for event in events for anchor in anchors]
@@ -145,15 +145,15 @@ def _cited(lake: Lake, events: Sequence[Event]) -> set[str]:
 
 
 def _keep_cited(lake: Lake, ours: Mapping[str, Bundle], newly: set[str]) -> None:
-    """Store our receipts of newly cited answers, and remove the others.
+    """Store our receipts of newly cited answers, and remove our other receipts.
 
-    Answers cited before have their receipt. If another run builds the same release at the same time, both store the
-    same receipt and one of them publishes.
+    Answers that were cited before already have a receipt. If two runs build the same release concurrently, both store
+    the same receipt and one of them publishes.
     """
     there = receipts.ids(lake.location)
     for name, bundle in ours.items():
         if _evidence(bundle) not in newly:
-            with suppress(BadInput):  # gone meanwhile
+            with suppress(BadInput):  # already removed
                 receipts.forget(name, lake.location)
         elif name not in there:
             bundle.answer.keep(lake)
@@ -170,7 +170,7 @@ def _stored(lake: Lake, events: Sequence[Event], columns: str) -> list[tuple[Any
 
 
 def _ask_all(lake: Lake, version: int, moments: Sequence[tuple[Event, str, datetime]]) -> list[Bundle]:
-    """Return the bundles of these moments, in the same order. Each worker's session moves through its share of time."""
+    """Return the bundles of these moments, in the same order. Each worker moves one session through a part of them."""
     places = sorted(range(len(moments)), key=lambda place: moments[place][2])
     share = max(1, -(-len(places) // workers()))
     shares = [places[start : start + share] for start in range(0, len(places), share)]
@@ -221,7 +221,7 @@ def _evidence(bundle: Bundle) -> str:
 
 
 def _available_at(bundle: Bundle) -> datetime:
-    """Return the availability of a row or gap. It is never before the release, because the row names the release."""
+    """Return the availability of a row or gap. It is never before the release, because rows name the release."""
     return max(bundle.as_of, bundle.event.public_at)
 
 

@@ -1,6 +1,6 @@
 """Derives `earnings_events`: every 8-K with item 2.02 as an event, with the statements of other sources.
 
-It is a pure function of one lake version and does not depend on the order in which sources arrived: a row depends only
+It is a pure function of one lake version and does not depend on the order in which sources arrived. A row depends only
 on a filing and one statement, never on later rows.
 """
 
@@ -30,7 +30,7 @@ READS = ("names", *(source.dataset for source in (*RELEASES, *STATEMENTS)))
 def derive(lake: Lake, *, run_id: str, observed_at: datetime | None = None, audits: Sequence[Audit] = ()) -> RunReport:
     """Derive the dataset from the lake's newest version and publish it as one commit, or nothing. Raises LakeError.
 
-    audits: checks of the stage in addition to the lake's own audit. A call without a release near it becomes a gap;
+    audits: checks of the stage in addition to the lake's own audit. A call without a nearby release becomes a gap;
     earlier rows do not change.
     """
     try:
@@ -49,7 +49,7 @@ def derive(lake: Lake, *, run_id: str, observed_at: datetime | None = None, audi
 
 
 def events(snapshot: Snapshot, moment: datetime) -> tuple[list[dict[str, Any]], list[StagedGap]]:
-    """Return the rows of one lake version as of an instant, and a gap for every statement without a release near it."""
+    """Return the rows of one lake version as of an instant, and a gap for every statement without a nearby release."""
     announcements = [release for source in RELEASES for release in source.read(snapshot)]
     rows = [row for release in announcements for row in _rows(release, release, moment)]
     by_company: Releases = defaultdict(list)
@@ -67,7 +67,7 @@ def events(snapshot: Snapshot, moment: datetime) -> tuple[list[dict[str, Any]], 
 
 
 def when(event_at: datetime, known_at: datetime) -> str:
-    """Return the position of an instant in its New York day's session, as known at another instant.
+    """Return the position of an instant relative to its New York day's session, as known at another instant.
 
     One of before_open, during, after_close and no_session.
     """
@@ -80,9 +80,9 @@ def when(event_at: datetime, known_at: datetime) -> str:
 
 
 def _releases_near(statement: Announcement, source: AnnouncementSource, releases: Releases) -> list[Announcement]:
-    """Return, for each filing of the company near the statement's day, its first known statement.
+    """Return the first known statement about each filing of the company near the statement's day.
 
-    Every filing near the day is included, so that a later one cannot take a statement away from an earlier one.
+    All filings near the day are included, so that a later filing can't take a statement from an earlier one.
     """
     first: dict[str, Announcement] = {}
     for day in days_around(statement.day, source):
@@ -95,7 +95,7 @@ def _releases_near(statement: Announcement, source: AnnouncementSource, releases
 
 
 def _rows(release: Announcement, statement: Announcement, moment: datetime) -> Iterator[dict[str, Any]]:
-    """Yield a statement of a release, and again when the exchange did not open as planned, once that is past."""
+    """Yield a statement of a release, and a second row if the exchange then did not open as planned."""
     row = _row(release, statement)
     yield row
     plan = planned(clock.new_york_day(row["event_at"]))
@@ -124,7 +124,7 @@ def _row(release: Announcement, statement: Announcement) -> dict[str, Any]:
 
 
 def _without_repeats(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield the rows in order: for each instant the last row of a statement, unless it repeats the previous one."""
+    """Yield the last row of a statement for each instant, in order, unless it repeats the previous row."""
     last = {(*_identity(row), row["available_at"]): row for row in rows}
     seen_rows: dict[tuple[Any, ...], dict[str, Any]] = {}
     for row in sorted(last.values(), key=lambda row: (row["available_at"], *_identity(row))):

@@ -1,7 +1,7 @@
-"""Builds `earnings_outcomes`: the price change after each release, by windows of sessions, each public at its end.
+"""Builds `earnings_outcomes`: the price changes after each release over windows of sessions, each public at its end.
 
-The exchange's calendar alone decides which sessions a window has. The bars are those of one lake version as first
-published, because a correction must not move a window. They are as traded, so splits within a window count.
+Only the exchange's calendar decides which sessions a window has. The bars are those of one lake version as first
+published, because a correction must not move a window. They are as traded, so splits within a window are applied.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -49,7 +49,7 @@ class Series(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A symbol's change over a window: percentage, shares that one share became, and the bars and splits behind it."""
+    """A symbol's change over a window: the percentage, the shares that one share became, and its bars and splits."""
 
     percent: float
     shares: float
@@ -75,8 +75,8 @@ def build(
 ) -> RunReport:
     """Build the outcomes of some events and publish them as one commit. Raises LakeError.
 
-    A window that has not ended is neither a row nor a gap, and neither is one whose bars may still arrive. A later run
-    adds it. If bars are missing a week after its end, it is a gap.
+    A window that has not ended, or whose bars may still arrive, is neither a row nor a gap. A later run adds it. If
+    bars are missing a week after its end, it becomes a gap.
     """
     observed = observed_at or lake.now()
     symbols = sorted({MARKET, *(event.ticker for event in events)})
@@ -105,8 +105,8 @@ def build(
 
 
 def windows(event_at: datetime) -> Iterator[Window]:
-    """Yield the windows of a release: from the last close up to it to the n-th close after it, by the exchange's
-    sessions.
+    """Yield the windows of a release, each from the last close before the release to the n-th close after it, by the
+    exchange's sessions.
     """
     day = clock.new_york_day(event_at)
     around = [day + timedelta(days=offset) for offset in range(-MOST_DAYS_SHUT, 2 * WINDOWS[-1] + MOST_DAYS_SHUT)]
@@ -147,7 +147,7 @@ def outcome(event: Event, window: Window, series: Series, market: Series) -> dic
 
 
 def changed(series: Series, window: Window) -> Change | GapRule:
-    """Return a symbol's change over a window, or the gap rule if it is unknown."""
+    """Return a symbol's change over a window, or a gap rule if the change is unknown."""
     base, end = series.bars.get(window.base), series.bars.get(window.end)
     if base is None or end is None:
         return NO_BARS
@@ -162,8 +162,8 @@ def changed(series: Series, window: Window) -> Change | GapRule:
 def _whole(series: Series, window: Window, splits: Sequence[Mapping[str, Any]]) -> bool:
     """Return whether a price series is unbroken over every night of a window.
 
-    The series is also broken if the price moves like a split that was recorded within the week before but had no effect
-    on its own night, or like one recorded within a week of it.
+    A series is also broken by a move that looks like a split that was recorded in the week before without an effect on
+    its own night, or like a split recorded within a week.
     """
     unseen: list[tuple[date, float]] = []
     path = [bar for day, bar in series.bars.items() if window.base - SAME_SPLIT_WITHIN <= day <= window.end]

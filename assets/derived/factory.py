@@ -33,7 +33,7 @@ ON_INPUTS = (
     & ~dg.AutomationCondition.any_deps_in_progress()
     & ~dg.AutomationCondition.in_progress()
 ).with_label("after its inputs")
-"""Not `eager`, which waits until each day of each input was loaded."""
+"""The condition is not `eager`, which would wait until each day of each input was loaded."""
 
 follow_inputs = dg.AutomationConditionSensorDefinition(
     "follow_inputs",
@@ -50,7 +50,7 @@ def derived_assets(on_events: OnEvents) -> list[dg.AssetsDefinition]:
 
 
 def names_asset() -> dg.AssetsDefinition:
-    """Return the asset of names, downstream of every dataset that states or captures names."""
+    """Return the asset `names`, downstream of every dataset that states or captures names."""
 
     @_asset(get("names"), names.READS)
     def named(context: dg.AssetExecutionContext, lake: LakeResource) -> AssetEvents:
@@ -61,7 +61,7 @@ def names_asset() -> dg.AssetsDefinition:
 
 
 def earnings_events_asset(on_events: OnEvents) -> dg.AssetsDefinition:
-    """Return the asset of earnings events, below the datasets that state them; each release becomes a partition."""
+    """Return the asset of earnings events, downstream of the datasets with statements. Each release is a partition."""
 
     @_asset(get("earnings_events"), earnings_events.READS)
     def earnings(context: dg.AssetExecutionContext, lake: LakeResource) -> AssetEvents:
@@ -85,7 +85,7 @@ def text_vectors_asset() -> dg.AssetsDefinition:
 
 
 def drift_asset() -> dg.AssetsDefinition:
-    """Return the asset of drift, downstream of every dataset that a provider fills."""
+    """Return the asset of drift, downstream of every dataset that is filled from a provider."""
 
     @_asset(get("drift"), tuple(all_feeds()), None)
     def measured(context: dg.AssetExecutionContext, config: DriftConfig, lake: LakeResource) -> AssetEvents:

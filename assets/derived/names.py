@@ -1,8 +1,8 @@
 """Derives `names`: the names of companies over time, from EDGAR's captured answers, cover page facts and the graph's
 companies.
 
-It is a pure function of one lake version and its captures. A statement contains only proven facts. The next statement
-shows that a name is no longer used, so no row depends on a later name.
+It is a pure function of one lake version and its captures. A statement contains only proven facts. The end of a name
+follows from the next statement, so no row depends on a later name.
 """
 
 import re
@@ -60,8 +60,8 @@ def derive(
 ) -> RunReport:
     """Derive the dataset from the lake's newest version and its captures, and publish it as one commit, or nothing.
 
-    Raises LakeError, CaptureDamaged. audits: checks in addition to the lake's own audit. beside: answers to read in
-    addition to the lake's captures.
+    Raises LakeError, CaptureDamaged. audits: checks in addition to the lake's own audit. beside: further answers to
+    read in addition to the lake's captures.
     """
     try:
         snapshot = lake.snapshot()
@@ -84,7 +84,7 @@ def statements(
 ) -> tuple[list[NameStatement], list[StagedGap]]:
     """Return every statement that was public by `until`, once, with the date of the first proof.
 
-    An unreadable answer about names is a gap, and so is a name without a provable first day.
+    Unreadable answers about names and names without a provable first day become gaps.
     """
     name_statements, gaps, polls = (
         [*_cover_pages(snapshot), *_snapshots(snapshot)],
@@ -121,7 +121,7 @@ def statements(
 def _pages_read(
     poll: Poll, pages: Mapping[str, Sequence[OlderFilings]], until: datetime | None
 ) -> Mapping[str, OlderFilings]:
-    """Return the newest answers with a poll's older pages before the next poll; None: before any instant."""
+    """Return the newest answer for each of a poll's older pages. until: the next poll's fetch; ignore later answers."""
     read = {}
     for page in poll.pages:
         answers = [answer for answer in pages.get(page.name, ()) if until is None or answer.fetched_at < until]
@@ -154,7 +154,7 @@ def of_poll(poll: Poll, earlier: Sequence[Poll]) -> tuple[list[NameStatement], l
 
 
 def of_header(capture: Capture) -> list[NameStatement]:
-    """Return the names in the header of a company's own filing; nothing for any other answer."""
+    """Return the names in the header of a company's own filing; an empty list for any other answer."""
     return list(_of_header(capture)) if capture.status == HTTPStatus.OK and _headers.is_header(capture) else []
 
 
@@ -176,7 +176,7 @@ def _of_header(capture: Capture) -> Iterator[NameStatement]:
 
 
 def _borne_since(cik: str, name: str, since: date, location: str, fetched_at: datetime) -> NameStatement:
-    """Return a name that EDGAR dates from a day: public at the day's end, or at the fetch if that is earlier."""
+    """Return a name that EDGAR dates from a day. It is public at the end of that day, or at an earlier fetch."""
     at, evidence = min(dating.end_of_day(since), fetched_at), f"{location}&item={name}"
     statement = _statement(cik, "company_name", [name], EDGAR_NAME, f"{name}/{since}", at, evidence)
     return statement | {"since": since, "available_at_source": DATASET.source_tag}
@@ -186,7 +186,7 @@ def _cover_pages(snapshot: Snapshot) -> Iterator[NameStatement]:
     for row in _rows(snapshot, "xbrl_facts", COVER_PAGES):
         ticker = row["concept"] == "dei:TradingSymbol"
         names = row["found"]
-        if ticker:  # A text may name several, with their exchange, or have a word for none.
+        if ticker:  # The text may contain several tickers with their exchanges, or a word for no ticker.
             parts = (part.rpartition(":")[2].strip().upper() for text in names for part in _BETWEEN.split(text))
             names = sorted({part for part in parts if part not in _NO_TICKER})
         kind, accession_no = "ticker" if ticker else "company_name", row["accession_no"]

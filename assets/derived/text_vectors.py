@@ -1,4 +1,4 @@
-"""Derives `text_vectors`: makes the missing vectors of text revisions in the lake, each dated like its text.
+"""Derives `text_vectors`: computes the missing vectors of text revisions in the lake, each dated like its text.
 
 It is a pure function of one lake version. pitlake.questions.embedding selects the model.
 """
@@ -24,7 +24,7 @@ BATCH, CHARACTERS = 2000, 4000
 
 
 class Texts(NamedTuple):
-    """The texts of a kind, as SQL: their dataset, id, ticker and text. rows: one row per text, from the stored rows."""
+    """SQL for the texts of a kind: their dataset, id, ticker and text. rows: selects one row per text."""
 
     dataset: str
     id: str
@@ -82,10 +82,10 @@ def derive(
     model: Model = own,
     name: str = MODEL,
 ) -> RunReport:
-    """Make the vectors that the lake's newest version lacks, and publish them as one commit, or nothing.
+    """Compute the vectors that the lake's newest version lacks, and publish them as one commit, or nothing.
 
-    model, name: the function that makes a vector of a text, and the model's name. audits: checks in addition to
-    the lake's own audit. Raises LakeError.
+    model, name: the function that computes the vector of a text, and the model's name. audits: checks in addition
+    to the lake's own audit. Raises LakeError.
     """
     try:
         snapshot = lake.snapshot()
@@ -103,7 +103,7 @@ def derive(
 
 
 def missing(snapshot: Snapshot, kind: str, model: str, until: datetime) -> Iterator[list[Mapping[str, Any]]]:
-    """Yield batches of text revisions, public by an instant, that have no vector of a model yet."""
+    """Yield batches of text revisions that were public by an instant and have no vector of a model yet."""
     texts = TEXTS[kind]
     files, had = snapshot.files(texts.dataset), snapshot.files(DATASET.name)
     if not files:

@@ -1,7 +1,7 @@
 """Feeds of files that people drop into folders: one module per dataset.
 
-A module with the name of a dataset has its `DROP`. A file is received once (`receiving`), and its capture dates it. The
-captures are read in the same way as answers of outside sources.
+A module with the name of a dataset defines its `DROP`. A file is received once (see `receiving`) and dated by its
+capture. The captures are read in the same way as answers from outside sources.
 """
 
 from functools import cache

@@ -1,5 +1,4 @@
-"""Shared code of CSV feeds: makes records of lines by the names in the header, and marks lines that contradict each
-other.
+"""Shared code of CSV feeds: converts lines to records by the names in the header, and marks contradictory lines.
 
 Pure.
 """
@@ -37,7 +36,7 @@ def feed(
     locate: Callable[[Record, RunFacts], Place],
     values: Callable[[Record], dict[str, Any]],
 ) -> Feed:
-    """Return the feed of a dataset's CSV files. needed, optional: as for `records`."""
+    """Return the feed of a dataset's CSV files. needed, optional: as in `records`."""
     return Feed(
         dataset=dataset,
         provider=dropped(dataset.name),
@@ -55,8 +54,8 @@ def records(
 ) -> Iterator[tuple[Record, Capture]]:
     """Yield one record per line, by the header's names. optional: the default of a missing or blank column.
 
-    Lines of another length and lines that contradict an earlier line are marked. A file that does not end in a line
-    break yields a single record. Raises Unparsable for a header with missing or unknown columns.
+    Lines with a different length than the header, and lines that contradict an earlier line, are marked. A file without
+    a final line break yields a single record. Raises Unparsable for a header with missing or unknown columns.
     """
     for capture in captures:
         if not capture.body.endswith(b"\n"):
@@ -76,7 +75,7 @@ def problem(record: Record) -> str:
 
 
 def file_name(unit: Unit) -> str:
-    """Return the name of a unit's file as it was dropped."""
+    """Return the original name of a unit's file."""
     return unquote(unit.name)
 
 

@@ -37,7 +37,7 @@ def drop_assets() -> list[dg.AssetsDefinition]:
 
 
 def drop_asset(feed: Feed) -> dg.AssetsDefinition:
-    """Return the asset of one dataset of dropped files, named as the dataset."""
+    """Return the asset of one dataset of dropped files. The asset has the dataset's name."""
     dataset = feed.dataset
 
     @dataset_asset(dataset, pool=f"drop_{dataset.name}")

@@ -1,4 +1,4 @@
-"""Dataset `market_quotes`: a desk's CSV files, dated by their receipt."""
+"""Dataset `market_quotes`: quotes from a desk's CSV files, dated by their receipt."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Dataset `model_registry`: CSV files of language models, dated by their receipt."""
+"""Dataset `model_registry`: language models from CSV files, dated by their receipt."""
 
 import re
 from calendar import monthrange
@@ -25,7 +25,7 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def last_day(value: Any) -> date | None:
-    """Return a day, or the last day of a month, because a model with a cutoff month may know the whole month."""
+    """Return a day, or a month's last day, because a model with a cutoff month may have seen the whole month."""
     word = fields.word(value)
     month = _MONTH.fullmatch(word or "")
     if month:

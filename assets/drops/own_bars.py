@@ -18,7 +18,7 @@ COLUMNS = tuple(column.name for column in DATASET.columns)
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """Return when the bar of a day counts, if the file was received after it."""
+    """Return when the bar of a day became available, if the file was received after that."""
     name = [record.get(column, "") for column in DATASET.key] if "problem" not in record else [record["place"]]
     evidence = evidence_of(run, record, *name)
     if reason := lines.problem(record):

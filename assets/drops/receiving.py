@@ -1,7 +1,7 @@
-"""Receives dropped files and publishes their rows: each content once, in the order of receipt.
+"""Receives dropped files and publishes their rows: each version once, in the order of receipt.
 
-A file is dated by its capture. Nothing in the file or the file system can change this date. A run publishes every
-content that no earlier run has published, so a killed run is completed by the next one.
+A file is dated by its capture. Nothing in the file or the file system can change this date. A run publishes all
+versions that no earlier run has published, so the next run completes a killed run.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,12 +33,12 @@ TYPES = {
 
 
 def dropped(name: str) -> Provider:
-    """Return the folder of a dataset's files as a provider, which rows cite."""
+    """Return a provider that represents the folder of a dataset's files. Rows cite this provider."""
     return Provider(name=name, base_url=f"drop://{name}", rate=(1, 1.0), judge=judge_status)
 
 
 def receive(feed: Feed, folder: Path, store: CaptureStore, *, settled: float = SETTLED_SECONDS) -> list[Capture]:
-    """Capture every file below a folder whose content is not the newest one captured under its name.
+    """Capture every file below a folder whose content differs from the newest capture of the same name.
 
     Hidden files, links, suffixes outside TYPES, and files written less than `settled` seconds ago are skipped. Raises
     BadInput for a missing folder and for a file of more than MOST_BYTES.
@@ -66,11 +66,10 @@ def receive(feed: Feed, folder: Path, store: CaptureStore, *, settled: float = S
 def publish(
     feed: Feed, store: CaptureStore, lake: Lake, *, run_id: str, audits: Sequence[Audit] = ()
 ) -> Iterator[RunReport]:
-    """Publish every received content that no run has published yet, each as one version.
+    """Publish every received file that no run has published yet, each as one lake version.
 
-    The first refused content ends the run. A refused content is skipped once there is newer content of the same name.
-    Without new content the report says that nothing
-    changed.
+    The first refused file ends the run. A refused file is skipped once there is a newer file of the same name. Without
+    new files, the report says that nothing changed.
     """
     waiting = _waiting(store, feed, lake)
     for capture in waiting:

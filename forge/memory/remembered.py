@@ -36,7 +36,7 @@ class Remembered:
         self.take(rows)
 
     def take(self, rows: Iterable[Row]) -> None:
-        """Add rows that this turn wrote."""
+        """Add rows to memory, such as those that this turn wrote."""
         for row in rows:
             rows_at_path = self._texts[row.path]
             if self._shows(row) and not (rows_at_path and row.seq <= rows_at_path[-1].seq):

@@ -1,4 +1,4 @@
-"""The providers of `fetch`: Forge's own, one module each, and those of other packages.
+"""The providers of `fetch`: Forge's own, one module each, and those from other packages.
 
 Each provider reads as of the turn's instant. Other packages add providers by the entry points
 `pitlake.forge.providers`, or by a line in `[providers]` of Forge's settings.

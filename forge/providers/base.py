@@ -36,7 +36,7 @@ Row = Mapping[str, Any]
 
 @dataclass
 class _Moving:
-    """Open sessions, and the answers as of the newest instant of a lake's version."""
+    """Open sessions, and cached answers as of the newest instant of a lake version."""
 
     sessions: KeptSessions
     answers: dict[tuple["At", str], dict[str, Any]] = field(default_factory=dict)
@@ -47,9 +47,9 @@ _moving: ContextVar[_Moving | None] = ContextVar("_moving", default=None)
 
 @contextmanager
 def moving_sessions() -> Iterator[None]:
-    """Answer this context's questions from sessions that stay open and move forward in time, as a backtest does.
+    """Answer questions within this context from sessions that stay open and move forward in time, for a backtest.
 
-    A question that is repeated as of the same instant of one version has the answer it had.
+    A question that is repeated as of the same instant and version gets the earlier answer.
     """
     with closing(KeptSessions(None, moves=True)) as sessions:
         before = _moving.set(_Moving(sessions))
@@ -61,12 +61,12 @@ def moving_sessions() -> Iterator[None]:
 
 @dataclass(frozen=True, kw_only=True)
 class At(Viewpoint):
-    """The viewpoint of a turn, which is never open mode."""
+    """The viewpoint of a turn: an instant, a lake and its version. It is never open mode."""
 
     as_of: datetime
 
     def open(self, datasets: Sequence[str]) -> "AbstractContextManager[Session]":
-        """Open a session on these datasets, or move one that is open. Raises the errors of pitlake.connect."""
+        """Open a session on these datasets, or move an open session. Raises the errors of pitlake.connect."""
         moving = _moving.get()
         return open_session(self, datasets=datasets) if moving is None else moving.sessions.session(self, datasets)
 
@@ -76,7 +76,7 @@ class FetchResult:
     """The result of a fetch: rows and gaps that passed the lake's gate as of the instant.
 
     receipts: one per query; a replay of a receipt returns the same bytes. notes: how the lake resolved tickers, for
-    example by a later list.
+    example with a later list.
     """
 
     source: str
@@ -100,7 +100,7 @@ class FetchResult:
     def format_full(self) -> str:
         """Return the result as JSON with one row per line, so that its first lines show what it contains.
 
-        Receipts omit the lake's version, which also counts later publications.
+        Receipts omit the lake's version, because the version also reflects later publications.
         """
         receipts = [{"question": receipt.question.sql, "answer": receipt.result_sha256} for receipt in self.receipts]
         answer = {"label": self.label, **({"notes": list(self.notes)} if self.notes else {}), "gaps": list(self.gaps)}

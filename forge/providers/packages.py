@@ -1,8 +1,8 @@
-"""Providers of other packages, which are found by entry points or named in the settings, and are checked when they are
+"""Providers from other packages, found by entry points or named in the settings. They are checked when they are
 loaded.
 
-Their rows pass the lake's gate as of the turn's instant, as those of Forge's own providers do. A row without its
-instant, or with a later one, is refused.
+Like the rows of Forge's own providers, their rows pass the lake's gate as of the turn's instant. A row without an
+instant, or with a later instant, is refused.
 """
 
 import re
@@ -22,7 +22,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 @dataclass(frozen=True)
 class PackageProvider:
-    """A provider of another package, behind the lake's gate. about: its class's docstring, for its page of /help."""
+    """A provider from another package, behind the lake's gate. about: the docstring of its class, for /help."""
 
     name: str
     summary: str
@@ -49,7 +49,7 @@ def installed_providers() -> list[tuple[str, str]]:
 
 
 def load_provider(field: str, name: str, place: str) -> Provider:
-    """Return the provider at `package.module:Class`; an object that is not a class is used as it is.
+    """Return the provider at `package.module:Class`. An object that is not a class is used directly.
 
     field: its name in errors. Raises BadInput if it can't be imported or is not a provider of that name.
     """

@@ -54,7 +54,7 @@ def read_reason(text: str, field: str = "reason") -> str:
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
 def model(cls: type[Kind]) -> type[Kind]:
-    """Make a class a frozen dataclass that pydantic validates and reads; its schema is built at its first use."""
+    """Make a class a frozen dataclass that pydantic validates. Its schema is built at the first use."""
     hints = cls.__annotations__
     cls.__annotations__ = {
         name: hint if name in ("id", "body") else with_spellings(hint) for name, hint in hints.items()
@@ -79,5 +79,5 @@ class Record:
             raise InvalidRecord(faults)
 
     def contradictions(self) -> Iterator[RecordFault]:
-        """Yield faults between fields that are each valid."""
+        """Yield contradictions between fields that are each valid."""
         yield from ()

@@ -1,7 +1,7 @@
-"""Records as people and models write them: the layout of the text is taken apart, and `text` builds the record.
+"""Parses records as people and models write them. This module splits the text into parts; `text` builds the record.
 
 Accepted: a missing title, front matter, a code fence around the record, bold or bulleted field names, a table of
-fields, values over several lines, blank lines between fields, comments, a body without `---` before it, and JSON.
+fields, multi-line values, blank lines between fields, comments, a body without `---` before it, and JSON.
 """
 
 import re
@@ -21,12 +21,12 @@ _CELLS = re.compile(r"\|\s*\**(?P<name>[^|]*?)\**\s*\|\s*(?P<text>.*?)\s*\|\s*")
 _TITLE = re.compile(r"#+\s*(?P<title>.*?)\s*")
 _BLOCK = frozenset({"", "|", ">", "|-", ">-"})
 IGNORED = frozenset({"updated", "capped_from"})
-"""Fields that code sets, whatever a draft contains."""
+"""Fields that only code sets. Values in a draft are ignored."""
 KEPT = frozenset({
     "author", "context", "created", "created_at", "date", "description", "evidence", "kind", "note", "notes",
     "rationale", "reasoning", "tags", "thesis", "title", "type",
 })  # fmt: skip
-"""Fields that models add and no record has. They are kept in the body."""
+"""Fields that models add although no record has them. They are kept in the body."""
 
 
 def read_draft(kind: Kind, text: str, name: str, today: date | None = None) -> Draft:
@@ -47,7 +47,7 @@ def read_draft(kind: Kind, text: str, name: str, today: date | None = None) -> D
 
 
 class _Reader:
-    """Takes the lines of one draft apart."""
+    """A parser for the lines of one draft."""
 
     def __init__(self, kind: Kind, lines: list[str], name: str) -> None:
         self._kind, self._lines, self._title = kind, lines, name
@@ -56,7 +56,7 @@ class _Reader:
         self._heading = ""
 
     def json_layout(self, text: str) -> Layout:
-        """Return the title, the fields and the body of a JSON object; of the lines if it is not one."""
+        """Return the title, the fields and the body of a JSON object, or of the lines if the text is not valid JSON."""
         try:
             whole = load_json(text)
         except ValueError as problem:
@@ -97,7 +97,7 @@ class _Reader:
         return self._skip_blank(number + 1)
 
     def _set_title(self, text: str) -> bool:
-        """Take an id from a title. Return whether the title contains only the id."""
+        """Read an id from a title. Return whether the title contains only the id."""
         first, _, rest = text.strip("*` ").partition(" ")
         name = first.strip(":").upper()
         if name in ("NEW", f"{self._kind.prefix}-NEW"):
@@ -111,7 +111,7 @@ class _Reader:
         return not rest
 
     def _read_fields(self, number: int) -> int:
-        """Read lines until the body begins. Return the number of its first line."""
+        """Read field lines until the body begins. Return the number of the body's first line."""
         ends = END in (line.strip() for line in self._lines[number:])
         blank = False
         while number < len(self._lines):
@@ -139,7 +139,7 @@ class _Reader:
         return number
 
     def _continues(self, line: str) -> bool:
-        """Return whether a line belongs to the value of the field before it."""
+        """Return whether a line continues the value of the previous field."""
         if not self._pairs or not line.strip():
             return False
         parts = self._pairs[-1][2]

@@ -100,4 +100,4 @@ RULES: dict[str, tuple[str, ...]] = {
     "pk": ("skill lists the skills that the lesson concerns, separated by commas",),
     "counterfactuals": ("code follows the path afterwards: leave out all fields that are not listed here",),
 }
-"""Rules of a kind beyond its fields' types, as help pages state them."""
+"""Rules of each kind that go beyond the types of its fields, as help pages state them."""

@@ -51,7 +51,7 @@ def holds_all(conditions: str, value: Any) -> bool:
 
 
 def column_of(conditions: str) -> str:
-    """Return the column of rules that are joined by `and`. Raises ValueError if they read several."""
+    """Return the column of rules that are joined by `and`. Raises ValueError if they read several columns."""
     columns = {_parts(rule)[0] for rule in conditions.split(AND)}
     if len(columns) > 1:
         raise ValueError(f"it reads {', '.join(sorted(columns))}; give one column")
@@ -59,7 +59,7 @@ def column_of(conditions: str) -> str:
 
 
 def cases(rules: Iterable[str]) -> list[float] | list[str]:
-    """Return test values of a column: one for each range or text that the rules distinguish. Raises ValueError."""
+    """Return test values for a column, one for each range or text that the rules distinguish. Raises ValueError."""
     parts = [_parts(rule) for conditions in rules for rule in conditions.split(AND)]
     if any(word is not None for *_, word in parts):
         return [*sorted({word for *_, word in parts if word is not None}), "another text"]

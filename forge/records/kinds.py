@@ -40,7 +40,7 @@ class Scenario:
 
 
 def _normalised(scenarios: tuple[Scenario, ...], info: ValidationInfo[Any]) -> tuple[Scenario, ...]:
-    """Return scenarios whose probabilities were rounded, such as thirds of 0.33, as a distribution."""
+    """Rescale scenarios with rounded probabilities, such as thirds of 0.33, so that they sum to 1."""
     total, reading = sum(scenario.probability for scenario in scenarios), info.context or STORED
     off = abs(total - 1)
     if reading.exact or len(scenarios) < 3 or not SUM_OF_PROBABILITIES < off <= ROUNDED * len(scenarios):
@@ -127,7 +127,7 @@ class View(Record):
 
 
 def _untied(scenarios: tuple[Scenario, ...], rule: str, confidence: float) -> str:
-    """Return why the scenarios with conditions do not match the confidence, "" if they do. Raises ValueError."""
+    """Return why the scenarios with conditions contradict the confidence, "" if they match. Raises ValueError."""
     conditions = [scenario.when for scenario in scenarios]
     if not all(conditions):
         return "give every scenario a `when`, or none"
@@ -390,7 +390,7 @@ class Kind(NamedTuple):
 
     @property
     def queryable(self) -> tuple[str, ...]:
-        """The fields that listings can be filtered by."""
+        """The fields by which listings can be filtered."""
         return ("id", *(spec.name for spec in fields(self.cls) if spec.name not in ("id", "body")))
 
     def path(self, name: str) -> str:

@@ -1,8 +1,8 @@
-"""The types of a record's fields: their bounds and words, and the spellings that pydantic reads as their values.
+"""The types of a record's fields: their bounds, their allowed words, and the spellings that are accepted for values.
 
 An agent or the PM may write `60%` for a share, `$1,000.50`, `28 June 2024`, `3 months`, a word in any case, or a
-structure as JSON or YAML, if only one meaning is possible. A stored text has one spelling only: texts as they are,
-numbers as in JSON, instants and days in ISO 8601, names with commas, and structures as JSON.
+structure as JSON or YAML, if only one meaning is possible. A stored record has only one spelling: strings unchanged,
+numbers as in JSON, instants and days in ISO 8601, names with commas between them, and structures as JSON.
 """
 
 import calendar
@@ -35,7 +35,7 @@ AND = " and "
 ALIASES = {
     "buy": "long", "sell": "short", "prob": "probability", "p": "probability", "deadline": "by", "scenario": "name",
 }  # fmt: skip
-"""Words and names of fields that models write, and what they mean."""
+"""Words and field names that models write, and their meanings."""
 _QUOTED = re.compile(r"""(?P<quote>["'])(?P<text>.*)(?P=quote)(?:\s+#.*)?""")
 _CURLY = str.maketrans({"\N{LEFT DOUBLE QUOTATION MARK}": '"', "\N{RIGHT DOUBLE QUOTATION MARK}": '"'})
 _NUMBER = re.compile(
@@ -56,8 +56,8 @@ _UNSTORED = {"Cc", "Cs", "Zl", "Zp"}
 
 @dataclass
 class Reading:
-    """How texts are read. exact: only the spelling of stored texts. today: the day on which durations start. notes:
-    what was read in more than one step, for the writer to check.
+    """A mode of reading values. exact: accept only the stored spelling. today: the first day of durations. notes:
+    interpretations that the writer should check.
     """
 
     exact: bool = False
@@ -65,7 +65,7 @@ class Reading:
     notes: list[str] = field(default_factory=list)
 
     def note(self, name: str, text: Any, value: Any) -> None:
-        """Note how a text was read."""
+        """Note how a value was interpreted."""
         self.notes.append(f"{name} {str(text)!r} as {value}")
 
 
@@ -73,12 +73,12 @@ STORED = Reading(exact=True)
 
 
 Read = Callable[[Any, Any, Reading, str], Any]
-"""Reads a field: from its type, the value, how to read it, and its name. Raises ValueError saying what is wrong."""
+"""Reads a field, given its type, the value, the mode of reading and the name. Raises ValueError with the problem."""
 
 
 @dataclass(frozen=True)
 class Spelling:
-    """Marks a type: its spellings are read before pydantic validates the value. schema: changes its JSON schema."""
+    """A mark on a type: `read` converts spellings before pydantic validates the value; `schema` changes its schema."""
 
     read: Read
     schema: Callable[[dict[str, Any]], dict[str, Any]] = dict
@@ -94,7 +94,7 @@ class Spelling:
 
 
 def Bounds(low: float = -math.inf, high: float = math.inf, unit: str = "") -> Spelling:  # noqa: N802 - marks a type
-    """Return the mark of a number: the smallest and the largest one allowed, inclusive, and its unit."""
+    """Return the mark of a number with its smallest and largest allowed values, inclusive, and its unit."""
     limits = {"minimum": low, "maximum": high, "description": unit and f"in {unit}"}
     bounds = {name: value for name, value in limits.items() if value not in ("", math.inf, -math.inf)}
 
@@ -106,7 +106,7 @@ def Bounds(low: float = -math.inf, high: float = math.inf, unit: str = "") -> Sp
             raise ValueError(f"{quote(spelling)} is not a number")
         if name.endswith("confidence") and not reading.exact and str(spelling).strip() == "1":
             raise ValueError("1 may be 1 % or 100 %; give 0.01 or 1.0")
-        # A whole number is in percent. Up to 10 it may count tenths, unless it is a probability, as these sum to 1.
+        # A whole number is in percent. Except for probabilities, which sum to 1, 2 to 10 may mean tenths.
         least = 2 if name == "probability" else 11
         if not reading.exact and (low, high) == (0, 1) and least <= value <= 100 and value == int(value):
             value = value / 100
@@ -176,7 +176,7 @@ def _read_names(_kind: Any, value: Any, reading: Reading, _name: str) -> Any:
 
 
 def _read_pairs(_kind: Any, value: Any, reading: Reading, _name: str) -> Any:
-    """Return names with values: from a mapping, or a list of pairs, which a provider can enforce."""
+    """Return names with values, from a mapping or from a list of pairs, which a provider can enforce."""
     if reading.exact:
         return value
     value = structure(value) if isinstance(value, str) else value
@@ -202,7 +202,7 @@ def _read_rule(_kind: Any, value: Any, reading: Reading, _name: str) -> Any:
 
 
 def _read_level(_kind: Any, value: Any, reading: Reading, name: str) -> Any:
-    """Return a price, or a text about one: `120 (+20%)` is 120, and 120-16 in 32nds is 120.5."""
+    """Return a price, or text about a price: `120 (+20%)` becomes 120, and 120-16 in 32nds becomes 120.5."""
     one_line(value := str(value) if isinstance(value, int | float) else value)
     level, decimal = _LEVEL.fullmatch(value), price_in_32nds(value)
     if reading.exact or not (level or decimal):
@@ -215,7 +215,7 @@ def _read_level(_kind: Any, value: Any, reading: Reading, name: str) -> Any:
 
 
 def _read_ticker(_kind: Any, value: Any, reading: Reading, name: str) -> Any:
-    """Return an instrument as positions spell it: `qbg` and `$QBG` are QBG."""
+    """Return an instrument in the spelling of positions: `qbg` and `$QBG` become QBG."""
     one_line(value)
     match = _TICKER.fullmatch(value)
     if reading.exact or match is None or match[1].upper() == value:
@@ -225,7 +225,7 @@ def _read_ticker(_kind: Any, value: Any, reading: Reading, name: str) -> Any:
 
 
 def _read_parts(kind: Any, value: Any, reading: Reading, _name: str) -> Any:
-    """Return a structure, or a list of them: from JSON, YAML or a mapping of names to them."""
+    """Return a structure or a list of structures, from JSON, from YAML, or from a mapping of names to structures."""
     if reading.exact:
         return value
     value = structure(value) if isinstance(value, str) else value
@@ -238,7 +238,7 @@ def _read_parts(kind: Any, value: Any, reading: Reading, _name: str) -> Any:
 
 
 def _part(kind: Any, value: Any) -> Any:
-    """Return a structure's fields: from a mapping, a pair of name and rest, or the text of its first field."""
+    """Return a structure's fields, from a mapping, a pair of name and rest, or the text of its first field."""
     first, *others = (each.name for each in fields(kind) if each.default is each.default_factory is MISSING)
     if isinstance(value, str | int | float) and not others:
         return {first: str(value)}
@@ -279,7 +279,7 @@ Ticker = Annotated[str, Spelling(_read_ticker)]
 
 
 def with_spellings(hint: Any) -> Any:
-    """Return a field's type with the mark that reads its spellings."""
+    """Return a field's type, marked so that its spellings are accepted."""
     origin, parts = get_origin(hint), get_args(hint)
     if NoneType in parts:
         return with_spellings(next(part for part in parts if part is not NoneType)) | None
@@ -330,7 +330,7 @@ def read_day(text: str, forms: Iterable[str] = _DAY_FORMS) -> date:
 
 
 def after(day: date, number: int, unit: str) -> date:
-    """Return the day that a number of days, weeks, months or years (d, w, m, y) is after another."""
+    """Return a day plus a number of days, weeks, months or years (unit d, w, m or y)."""
     if unit in "dw":
         return day + timedelta(days=number * (7 if unit == "w" else 1))
     months = day.month - 1 + number * (12 if unit == "y" else 1)
@@ -345,7 +345,7 @@ def price_in_32nds(text: str) -> float | None:
 
 
 def unquote(text: str) -> str:
-    """Return a text without the quotes around it, and without the comment after them."""
+    """Return a text without surrounding quotes, and without the comment after the quotes."""
     match = _QUOTED.fullmatch(text.translate(_CURLY))
     if match is None or match["quote"] in match["text"].replace(f"\\{match['quote']}", ""):
         return text
@@ -355,7 +355,7 @@ def unquote(text: str) -> str:
 
 
 def key(name: Any) -> str:
-    """Return a name or a word in small letters, with underscores for blanks and hyphens."""
+    """Return a name or a word in lower case, with underscores for blanks and hyphens."""
     return re.sub(r"[ -]+", "_", str(name).strip().casefold())
 
 
@@ -387,7 +387,7 @@ def load_json(text: str) -> Any:
 
 
 def structure(text: str) -> Any:
-    """Parse JSON, or YAML whose outer braces may be missing. Raises ValueError."""
+    """Parse JSON, or YAML, whose outer braces may be missing. Raises ValueError."""
     readers: tuple[Callable[[str], Any], ...] = (load_json, load_yaml, lambda part: load_yaml(f"{{{part}}}"))
     for load in readers:
         try:
@@ -412,7 +412,7 @@ def _no_constant(name: str) -> None:
 
 
 class Plain(yaml.SafeLoader):
-    """YAML in which days and clock times stay text; without aliases and repeated keys."""
+    """A YAML loader that keeps days and clock times as text and rejects aliases and repeated keys."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):

@@ -9,7 +9,7 @@
 
     Body.
 
-The first eight lines are always written, in fixed order; further fields only if they have a value. Parsing accepts the
+The first eight lines are always written, in fixed order; other fields only if they have a value. Parsing accepts the
 lines in any order; errors name the line.
 """
 
@@ -70,7 +70,7 @@ def _plain(value: Any) -> Any:
 
 
 def content_hash(record: Record) -> str:
-    """Return the SHA-256 of a record's content, whatever its status and date."""
+    """Return the SHA-256 of a record's content, without its status and date."""
     status = schema(type(record))["status"]["enum"][0]
     return sha256(render(replace(cast("Any", record), status=status, updated=None)).encode()).hexdigest()
 
@@ -82,7 +82,7 @@ def _schema(cls: Any) -> dict[str, dict[str, Any]]:
 
 
 def _flat(part: dict[str, Any], parts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema without references, titles and defaults, with `optional` in the place of null."""
+    """Return a schema without references, titles and defaults, with `optional` instead of null."""
     part = {**part, **parts.get(part.get("$ref", "").rpartition("/")[2], {})}
     choices = [choice for choice in part.get("anyOf", ()) if choice != {"type": "null"}]
     if len(choices) == 1:
@@ -103,12 +103,12 @@ adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
 schema: Callable[[Any], dict[str, dict[str, Any]]] = cache(_schema)
 """Returns the JSON schema of each field of a kind's class, in order, without id and body.
 
-It has no references. optional: whether null is valid too; needed: whether the field must be given.
+The schemas have no references. optional: whether null is valid too; needed: whether the field must be given.
 """
 
 
 def is_pairs(part: Mapping[str, Any]) -> bool:
-    """Return whether a schema is that of names with values."""
+    """Return whether a schema describes names with values."""
     return [*part.get("items", {}).get("properties", ())] == ["name", "value"]
 
 
@@ -141,8 +141,8 @@ def parse(kind: Kind, text: str) -> Record:
 class Layout:
     """The parts of a record's text.
 
-    pairs: line number, name and text of each field; the value in the place of its text if the whole is JSON. body_line:
-    the line at which the body starts.
+    pairs: line number, name and text of each field, or its value if the record is JSON. body_line: the line at which
+    the body starts.
     """
 
     title: str
@@ -155,8 +155,8 @@ class Layout:
 class Draft:
     """A record with the faults of its text.
 
-    record: the record, with the example's values in faulty fields. at: the line of each field. notes: what was read in
-    more than one step.
+    record: the record, with the example's values in faulty fields. at: the line of each field. notes: the
+    interpretations that the writer should check.
     """
 
     record: Record
@@ -172,7 +172,7 @@ class Draft:
         return self.record
 
     def add(self, kind: Kind, faults: Iterable[RecordFault]) -> "Draft":
-        """Return the draft with more faults, without those that only follow from faults it already has."""
+        """Return the draft with additional faults, except those that only follow from earlier faults."""
         news = [fault for fault in faults if not self.failed & set(fault.fields)]
         lines = [
             LineFault(self.at.get(fault.fields[0], 1), f"{fault.fields[0]}: {fault.problem}", fault.next_step)
@@ -210,7 +210,7 @@ def assemble(kind: Kind, layout: Layout, reading: Reading) -> Draft:
 
 
 def decode(name: str, part: Mapping[str, Any], text: Any, reading: Reading) -> dict[str, Any]:
-    """Return a field's value as pydantic takes it, by name; nothing for the default. Raises ValueError."""
+    """Return a field's value for pydantic, by name, or an empty dict for the default. Raises ValueError."""
     is_line = part.get("type") == "string" and not {"enum", "format"} & part.keys()
     value = text
     if isinstance(text, str) and not reading.exact:
@@ -253,7 +253,7 @@ def _make(kind: Kind, layout: Layout, data: dict[str, Any], draft: Draft, readin
 
 
 def _faults(error: Any) -> list[RecordFault]:
-    """Return the faults of one of pydantic's errors, in our words."""
+    """Convert one of pydantic's errors to faults with our messages."""
     cause = error.get("ctx", {}).get("error")
     if isinstance(cause, InvalidRecord):
         return list(cause.faults)

@@ -2,8 +2,8 @@
 
 Unless trading is halted, an approved Expression is executed at the open of the first session after its approval, in
 whole shares or contracts, for its notional's share of the previous evening's net asset value. Its stop, target or last
-day closes it. If one of the PM's own fills names an Expression, or one of its fills is void, code does not open it.
-Code closes what is left of what it opened, unless its own fill is void.
+day closes the position. If a fill of the PM names an Expression, or a fill of the Expression is void, code does not
+open it. Code closes what is left of a position that it opened, unless its own fill is void.
 """
 
 from collections import defaultdict
@@ -45,7 +45,7 @@ WHOLE = 1e-9
 
 
 class Due(NamedTuple):
-    """A fill that is due: `entry` or `exit`, on a day."""
+    """A fill that is due on a day: an `entry` or an `exit`."""
 
     day: date
     leg: str
@@ -56,9 +56,9 @@ class Due(NamedTuple):
 def advance_account(memory: Memory, at: At, settings: config.AccountSettings) -> list[str]:
     """Execute due entries and exits, update the book, and halt trading if a limit is exceeded.
 
-    Return the reasons for trades that were not executed and for fills that nothing values; the desk shows the sessions
-    without a price. Opens the account by the settings' capital, and does nothing without one. A book of the PM's own
-    stays as it is until there is a fill.
+    Return the reasons for trades that were not executed and for fills that can't be valued. The desk shows the sessions
+    without a price. Open the account if the settings state a capital; without an account, do nothing. A book that the
+    PM stored stays unchanged until there is a fill.
     """
     open_account(memory, settings.capital, settings.financing_rate, settings.contracts)
     if not cash(whole_memory(memory, at.as_of)):
@@ -78,7 +78,7 @@ def advance_account(memory: Memory, at: At, settings: config.AccountSettings) ->
 def execute(memory: Memory, at: At, settings: config.AccountSettings) -> list[str]:
     """Book the entries and exits that are due, in order of their days.
 
-    Return the reasons for those that could not be booked.
+    Return the reasons for entries and exits that could not be booked.
     """
     remembered, gaps = whole_memory(memory, at.as_of), list[str]()
     booked, entries, due = fills(remembered), cash(remembered), list[Due]()
@@ -113,7 +113,7 @@ def execute(memory: Memory, at: At, settings: config.AccountSettings) -> list[st
 
 
 def write_book(memory: Memory, remembered: Remembered, account: ledger.Account, market: Guardrails) -> None:
-    """Write the book of an account, in percent of its net asset value, if it changed. market: computes positions."""
+    """Write the book of an account, in percent of net asset value, if it changed. market: computes exposures."""
     row = remembered.newest(PORTFOLIO)
     book = book_of(account, held_in(remembered).values(), market, fills(remembered))
     if row is None or replace(cast("Portfolio", remembered.record(row)), updated=None) != book:
@@ -125,10 +125,10 @@ def book_of(
     account: ledger.Account, expressions: Iterable[Expression], market: Guardrails, booked: Sequence[Fill] = ()
 ) -> Portfolio:
     """Return the book of an account, by exposure. Fills of a held Expression are one position, others one per ticker.
-    A position includes what its approval still allows to be bought.
+    A position includes the amount that its approval still allows to buy.
 
-    Factors and duration are the larger of what an Expression claims and what code computes. The duration is None if one
-    position's is neither claimed nor computed.
+    Factors and duration are the larger of the claimed and the computed values. The duration is None if the duration of
+    any position is neither claimed nor computed.
     """
     by_id, nav = {expression.id: expression for expression in expressions}, account.nav
     if nav <= 0:
@@ -167,8 +167,8 @@ def book_of(
 
 
 def _is_beside(holding: ledger.Holding, trade: Expression, account: ledger.Account) -> bool:
-    """Return whether a holding is not in an Expression's own instruments, which it also holds: as a hedge it would
-    cancel them out.
+    """Return whether a holding of an Expression is a hedge: not in its instruments, although it holds these too. In one
+    sum, the hedge would cancel them out.
     """
     instruments = {trade.instrument, *(leg.instrument for leg in trade.legs)}
     own = (each for each in account.positions if each.expression == trade.id and each.instrument in instruments)
@@ -176,14 +176,14 @@ def _is_beside(holding: ledger.Holding, trade: Expression, account: ledger.Accou
 
 
 def _notional_of(share: float, trade: Expression) -> float:
-    """Return the notional that a holding is of an Expression: legs count by their size, so that they do not cancel."""
+    """Return a holding's notional as a part of its Expression. Legs are added by size, so that they do not cancel."""
     whole = 0.0 if trade.direction in SIDES else sum(abs(leg.notional) for leg in trade.legs)
     return abs(share) / whole * (trade.notional or 0.0) if whole else share
 
 
 def _unfilled(trade: Expression, notional: float, account: ledger.Account, booked: Sequence[Fill]) -> float:
-    """Return what an approval still allows to be bought, with the sign of what is held: its notional of the net asset
-    value before the PM's first fill, less what was bought. It is 0 for less than a share and for what code bought.
+    """Return the amount that an approval still allows to buy, with the sign of the position: the approved notional less
+    purchases, at the net asset value before the PM's first fill. It is 0 below one share, and if code bought.
     """
     own = [fill for fill in booked if fill.expression == trade.id]
     if not own or any(fill.source == CODE for fill in own):
@@ -204,7 +204,7 @@ def _unfilled(trade: Expression, notional: float, account: ledger.Account, booke
 
 
 def book_guardrails(limits: config.Limits, remembered: Remembered, at: At) -> Guardrails:
-    """Return guardrails that compute from the market as of an instant, with the book of an account at its prices."""
+    """Return guardrails that use the market as of an instant, and value the book of an account at its prices."""
 
     def value_book() -> Portfolio | None:
         trades = held_in(remembered).values()
@@ -221,7 +221,7 @@ def book_guardrails(limits: config.Limits, remembered: Remembered, at: At) -> Gu
 
 
 def loss_halt(remembered: Remembered, account: ledger.Account, settings: config.AccountSettings) -> Halt | None:
-    """Return the halt that the account's losses require, or None. Losses count from the last release."""
+    """Return the halt that the account's losses require, or None. Losses are measured from the last release."""
     spans = halted_spans(remembered)
     released = spans[-1][1] if spans else None
     levels = [level for day, level in account.growth() if released is None or day >= new_york_day(released)]
@@ -268,7 +268,7 @@ def _fill(
             sum(each.quantity for each in account.positions if each.instrument == expression.instrument)
             for account in accounts
         )
-        # What the PM sold since is not sold again.
+        # Shares that the PM has sold since are not sold again.
         if not unsold or left / unsold <= 0:
             return None
         price, quantity = cast("float", path.price), -exiting * min(left / unsold, 1.0)

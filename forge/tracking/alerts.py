@@ -1,8 +1,8 @@
-"""Alerts for the PM, computed from the book, the Views and the lake as of an instant: no model is asked.
+"""Alerts for the PM, computed from the book, the Views and the lake as of an instant, without a model.
 
-Trading is halted, the book is over a limit or has a position whose loss nothing bounds, a stop is near, an own position
-lost more than the PM stated, a position is not followed, a View's question is due, or data that a position or a View
-needs is late.
+An alert reports that trading is halted, the book exceeds a limit or has a position with unlimited loss, a stop is near,
+one of the PM's positions lost more than the PM stated, a position is not followed, a View's question is due, or data
+for a position or a View is late.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -36,7 +36,7 @@ LOOKBACK = timedelta(days=14)
 
 @dataclass(frozen=True)
 class Alert:
-    """One alert. subject: the limit, Expression, View, ticker or dataset that it is about; text: the rest of it."""
+    """An alert. subject: the limit, Expression, View, ticker or dataset; text: the rest of the sentence."""
 
     kind: Literal[
         "halted", "over limit", "loss missing", "stop near", "loss passed", "still held", "unfollowed",
@@ -58,7 +58,7 @@ def alerts(
         remembered: The PM's memory as of the instant.
         market: The viewpoint on the lake.
         settings: The limits and the thresholds.
-        limits: The guardrails of the same memory and market, which have valued the book.
+        limits: Guardrails of the same memory and market that have already valued the book.
     """
     thresholds = settings.alerts
     due, last = _open_views(remembered), _due_session(market, timedelta(hours=thresholds.data_late_hours))
@@ -77,7 +77,7 @@ def alerts(
 
 
 def _over(remembered: Remembered, limits: Guardrails) -> Iterator[Alert]:
-    """Yield the limits that the book is over, with every position computed, and whose loss nothing bounds."""
+    """Yield the limits that the book exceeds, with every position computed, and the unbounded losses."""
     row = remembered.newest(CONSTRAINTS)
     constraints = cast("Constraints | None", remembered.record(row) if row else None)
     book = limits.current(remembered_book(remembered))
@@ -89,7 +89,7 @@ def _over(remembered: Remembered, limits: Guardrails) -> Iterator[Alert]:
 
 
 def _positions(remembered: Remembered, market: At, near: float, due: date | None) -> Iterator[Alert]:
-    """Yield the alerts of held Expressions. due: the last session whose bars have to be in the lake."""
+    """Yield the alerts about held Expressions. due: the last session whose bars should be in the lake."""
     halts = halted_spans(remembered)
     for path, expression in held_in(remembered).items():
         try:
@@ -108,14 +108,14 @@ def _positions(remembered: Remembered, market: At, near: float, due: date | None
 
 
 def _losses(remembered: Remembered, market: At) -> Iterator[Alert]:
-    """Yield the PM's own positions that lost more than the PM stated, since the day of the statement."""
+    """Yield alerts for the PM's positions that lost more since the PM's statement than the PM stated."""
     book, losses = remembered_book(remembered), {each.ticker: each for each in cash(remembered) if each.entry == "loss"}
     for position in book.positions if book else ():
         if entry := losses.get(position.expression):
             try:
                 rows = adjusted_bars(entry.ticker, entry.booked_on - LOOKBACK, market)
             except (BadInput, LakeNotFound, NotFollowable):
-                continue  # The desk lists it as late.
+                continue  # The desk lists the position as late.
             closes = {row["date"]: row["close"] for row in rows if row["close"]}
             before = [day for day in closes if day <= entry.booked_on] or [*closes][:1]
             moves = [(closes[max(closes)] / closes[day] - 1) * PERCENT for day in before[-1:]]
@@ -126,7 +126,7 @@ def _losses(remembered: Remembered, market: At) -> Iterator[Alert]:
 
 
 def _closed(remembered: Remembered) -> Iterator[Alert]:
-    """Yield closed Expressions of which the PM's own fills still hold something: code sells only what it bought."""
+    """Yield alerts for closed Expressions that the PM's fills still hold, because code sells only what it bought."""
     book = remembered_book(remembered)
     for name, notional in (part for each in (book.positions if book else ()) for part in each.parts.items()):
         row = remembered.newest(KINDS["expressions"].path(name))
@@ -181,7 +181,7 @@ def _due(due: Iterable[tuple[View, Forecast]], remembered: Remembered, now: date
 
 
 def _due_session(market: At, wait: timedelta) -> tuple[date, datetime] | None:
-    """Return the day and close of the last session whose bars have to be in the lake, None without a lake."""
+    """Return the day and close of the last session whose bars should be in the lake, None without a lake."""
     market_lake = market.open_lake()
     try:
         market_lake.head()
@@ -202,8 +202,8 @@ def _late(tickers: Iterable[str], views: Iterable[View], market: At, day: date, 
 
 
 def _tickers(remembered: Remembered, unfollowed: Collection[str]) -> list[str]:
-    """Return the instruments of held Expressions, except those that are unfollowed, and of the book's other positions,
-    also of what is left of closed Expressions.
+    """Return the instruments of held Expressions, except unfollowed ones, and of the book's other positions, including
+    the rest of closed Expressions.
     """
     book = remembered_book(remembered)
     names = {record.id for record in held_in(remembered).values()}
@@ -223,7 +223,7 @@ def _newest_bar(ticker: str, day: date, market: At) -> date | None:
 
 
 def _late_datasets(views: Iterable[View], market: At, close: datetime) -> Iterator[Alert]:
-    """Compare the datasets that open Views' questions read with the age that their contracts allow."""
+    """Yield alerts for datasets that open Views' questions read and that are older than their contracts allow."""
     names = {name for view in views if view.settles for name in catalogue.get(view.settles.query).reads}
     limits = {name: limit for name in sorted(names) if (limit := datasets.get(name).freshness)}
     if not limits:

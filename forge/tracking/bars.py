@@ -32,9 +32,9 @@ class NotFollowable(ValueError):
 class Traded:
     """Prices of one security, as traded.
 
-    bars: by day. prices: the closes, splits and dividends. unproven: the days on which the price may have moved by an
-    unrecorded split. gaps: what is left out. answer: SHA-256 of the lake's answers. version: the version of the lake.
-    currency: of the prices, "" for USD.
+    bars: bars by day. prices: the closes, splits and dividends. unproven: the days on which an unrecorded split may
+    have moved the price. gaps: descriptions of omitted data. answer: SHA-256 of the lake's answers. version: the lake's
+    version. currency: the currency of the prices, "" for USD.
     """
 
     bars: dict[date, Bar]
@@ -49,10 +49,10 @@ class Traded:
 def traded_bars(ticker: str, since: date, at: At) -> Traded:
     """Return the bars from two weeks before a day on, as of an instant.
 
-    A dividend that is not in USD is left out, which `gaps` says. Splits and dividends count from the first session of
-    their day on.
+    A dividend that is not in USD is left out and reported in `gaps`. Splits and dividends apply from the first session
+    on or after their day.
 
-    ticker: of a security, or the name of a quoted instrument. Raises BadInput for an unknown ticker.
+    ticker: a security's ticker, or the name of a quoted instrument. Raises BadInput for an unknown ticker.
     """
     start = since - LEAD
     if quoted := parse_quoted(ticker):
@@ -81,7 +81,7 @@ def traded_bars(ticker: str, since: date, at: At) -> Traded:
             splits[_session_from(day)] *= row["split_to"] / row["split_from"]
     dividends, gaps = _dividends([row for row in paid if row["ex_dividend_date"]], since, today)
     closes = {_day(row["date"]): row["close"] for row in priced if row["close"]}
-    # Unproven is the first day whose split basis is proven after days whose basis is not.
+    # A day is unproven if its split basis is proven and that of the day before is not.
     bases = [(_day(row["date"]), row["split_factor"] is not None) for row in adjusted]
     unproven = frozenset(day for (_, before), (day, proven) in pairwise(bases) if proven and not before)
     return Traded(
@@ -110,14 +110,14 @@ def adjusted_bars(ticker: str, since: date, at: At) -> list[Mapping[str, Any]]:
 
 
 def sessions(since: datetime, until: date, now: datetime) -> list[date]:
-    """Return the sessions that opened at or after an instant, up to a day, and have closed."""
+    """Return the completed sessions that opened at or after an instant, up to a day."""
     first, last = new_york_day(since), min(until, new_york_day(now))
     days = (first + timedelta(days=number) for number in range((last - first).days + 1))
     return [day for day in days if (hours := session(day)) and hours.open >= since and hours.close <= now]
 
 
 def days_text(days: Sequence[date]) -> str:
-    """Return days as a phrase: on the only one, or on how many from when to when."""
+    """Return days as a phrase: the single day, or their number with the first and the last."""
     return f"on {days[0]}" if len(days) == 1 else f"on {len(days)} days, {days[0]} to {days[-1]}"
 
 

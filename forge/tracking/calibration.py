@@ -1,6 +1,6 @@
 """Calibration: computes the scores of settled forecasts by category and writes them to memory for the agent.
 
-Forecasts whose answer a model may have known are never mixed with those it can't have known.
+Forecasts whose answer a model may have seen in training are never mixed with the others.
 """
 
 from collections import defaultdict
@@ -95,9 +95,9 @@ def measure_category(category: str, settled: Sequence[Settlement]) -> Calibratio
 
 
 def distinct(settled: Iterable[Settlement]) -> list[Settlement]:
-    """Return one settlement per question and author: the settlement of the first forecast.
+    """Return one settlement per question and author: that of the first forecast.
 
-    Two rules over the same row and day are the same question if they differ only in spelling.
+    Rules about the same row and day that differ only in spelling are the same question.
     """
     firsts: dict[tuple[Any, ...], Settlement] = {}
     for settlement in sorted(settled, key=lambda settlement: settlement.stated_at):
@@ -135,7 +135,7 @@ def _scenarios(settled: Sequence[Settlement]) -> dict[str, Any]:
 
 
 def horizon(settlement: Settlement) -> str:
-    """Return how far ahead a forecast was made."""
+    """Return the class of a forecast's horizon: how far ahead it was made."""
     days = (settlement.by - new_york_day(settlement.stated_at)).days
     return next((name for most, name in HORIZONS if days <= most), LONGER)
 

@@ -1,4 +1,4 @@
-"""What code can follow as of an instant: tickers with daily bars, and instruments with quotes."""
+"""The instruments that code can follow as of an instant: tickers with daily bars, and instruments with quotes."""
 
 import re
 from collections import defaultdict
@@ -36,7 +36,7 @@ TICKERS = """
 
 
 class _Names(NamedTuple):
-    """tickers, quoted: names that code can follow; any_bars: whether there is a recent bar of any security."""
+    """Names in a lake. tickers, quoted: names that code can follow; any_bars: whether any security has a recent bar."""
 
     tickers: list[str]
     quoted: list[str]
@@ -45,16 +45,16 @@ class _Names(NamedTuple):
 
 @dataclass(frozen=True)
 class Followable:
-    """The instruments of a lake that code can follow. at: the instant, and the lake with the version to read."""
+    """The instruments of a lake that code can follow. at: the instant, the lake and the version to read."""
 
     at: At
 
     def fault(self, subject: str | Settles | Expression) -> tuple[str, str] | None:
-        """Return why an instrument or a trade can't be followed, or a View's question not be asked, and what to give
-        instead; None if it can.
+        """Return why an instrument or a trade can't be followed, or a View's question can't be judged, and what to give
+        instead; None without a fault.
 
-        It is also None where the lake has no price of the last 30 days, so that any trade is the PM's to follow, and
-        where it has no series at all.
+        Return None, too, if the lake has no price of the last 30 days, because the PM then follows all trades, and if
+        it has no series at all.
         """
         if isinstance(subject, Settles):
             return self._question_fault(subject)
@@ -65,12 +65,12 @@ class Followable:
             if self._follows(instrument) or not (self._names.any_bars or self._names.quoted):
                 return None
         except PitlakeError:
-            return None  # without a lake no instrument can be looked up
+            return None  # without a lake, instruments can't be looked up
         step = f"give {self.describe(instrument)}"
         return f"{instrument!r} has neither daily bars nor quotes as of {iso(self.at.as_of)}", step
 
     def _stop_fault(self, trade: Expression) -> tuple[str, str] | None:
-        """Return why a stop would be reached at once. A trade that states its entry is compared with that."""
+        """Return why a stop would be reached at once. The stop is compared with the trade's entry, if it states one."""
         side, stop = SIDES.get(trade.direction), level_price(trade.stop)
         if side is None or stop is None or price(trade.entry_details):
             return None
@@ -92,7 +92,7 @@ class Followable:
         except BadInput:
             rows = []
         except PitlakeError:
-            return None  # without a lake no question can be asked
+            return None  # without a lake, questions can't be judged
         if not rows and isinstance(ticker, str) and (fault := self.fault(ticker)):
             return fault
         if rows or not isinstance(series, str):
@@ -106,7 +106,7 @@ class Followable:
         return problem, f"give a series of the lake: {_nearest(SEVERAL.split(series)[0], names)}"
 
     def describe(self, name: str = "") -> str:
-        """Return what can be followed, as a phrase: the first names, or those nearest to one that can't be."""
+        """Return a phrase with names that can be followed: the first ones, or those most similar to `name`."""
         kinds = self._names.tickers, self._names.quoted
         tickers, quoted = (_nearest(name, names) if name else _first(names) for names in kinds)
         of_quotes = f"an instrument of market_quotes: {quoted}" if quoted else ""

@@ -1,13 +1,13 @@
 """The ledger: cash, positions and P&L from dated entries, fills and daily prices.
 
-On each day, splits and dividends are applied first, to the positions of the evening before; then deposits and other
+On each day, splits and dividends are applied first, to the previous evening's positions; then deposits and other
 entries, then fills, then the close. The cost is the average cost. A sale of more than is held closes the position and
-opens a short one. A position is valued at its last close, adjusted for later splits; before the first close, at the
-price of its last fill. Borrowed cash pays interest, and a short position the fee of the borrowed shares, for every
-night after the day's close.
+opens a short one. A position is valued at its last close, adjusted for later splits, or before the first close at the
+price of its last fill. For every night after the day's close, borrowed cash pays interest and a short position pays the
+fee for the borrowed shares.
 
-A future is not paid for: its gain or loss of each day is cash in the evening. Every amount in another currency becomes
-USD at the rate of its day; on a day without a rate the last one counts.
+Futures are not paid for; each day's gain or loss is settled in cash in the evening. Amounts in another currency are
+converted to USD at the rate of their day, or at the last rate before it.
 """
 
 from collections import defaultdict
@@ -22,7 +22,7 @@ from pitlake.clock import new_york_day
 
 DAYS_A_YEAR = 365
 DUST = 1e-9
-"""Smaller quantities count as 0. Such quantities are rounding errors of fractions after a split."""
+"""Smaller quantities are treated as 0, because they are rounding errors of fractions after a split."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,10 @@ class Prices:
 class Holding:
     """A position.
 
-    quantity: shares or contracts. cost, price: the average and the last price, in `currency`, "" for USD. multiplier:
-    of a future, what a point is worth. rate: USD per unit of the currency. The rest is in USD. paid: for the position;
-    for a future, the variation that was paid. closed: the P&L of what was sold. income: dividends. margin: initial
-    margin of the position.
+    quantity: shares or contracts. cost, price: the average cost and the last price, in `currency`, "" for USD.
+    multiplier: the value of a future's point. rate: USD per unit of the currency. Other amounts are in USD. paid: the
+    cost of the position, or a future's settled variation. closed: the P&L of closed parts. income: dividends. margin:
+    the initial margin.
     """
 
     instrument: str
@@ -76,21 +76,21 @@ class Holding:
 
     @property
     def value(self) -> float:
-        """The part of the net asset value in USD, 0 for a future, whose variation is cash."""
+        """The contribution to the net asset value in USD; 0 for a future, whose variation is settled in cash."""
         return 0.0 if self.multiplier else self.exposure
 
     @property
     def open(self) -> float:
-        """Return the P&L of the open position, in USD."""
+        """The P&L of the open position, in USD."""
         return self.value - self.paid
 
     @property
     def result(self) -> float:
-        """Return closed and open P&L plus dividends less fees, in USD."""
+        """Closed and open P&L plus dividends less fees, in USD."""
         return self.closed + self.open + self.income - self.fees
 
     def trade(self, quantity: float, price: float, fees: float) -> float:
-        """Book a fill at today's rate, and return the cash in USD that it takes."""
+        """Book a fill at the day's rate, and return its cost in USD cash."""
         unit = (price - (self.price if self.multiplier else 0.0)) * (self.multiplier or 1.0) * self.rate
         self.fees += fees * self.rate
         closing = 0.0
@@ -108,7 +108,7 @@ class Holding:
         return quantity * unit + fees * self.rate
 
     def mark(self, price: float) -> float:
-        """Set the last price, and return the cash in USD that a future pays for it."""
+        """Set the last price, and return the variation of a future in USD cash."""
         variation = (price - self.price) * self.quantity * self.multiplier * self.rate if self.multiplier else 0.0
         self.price, self.paid = price, self.paid - variation
         return variation
@@ -122,12 +122,12 @@ class Holding:
 class Account:
     """The account as of a day.
 
-    capital: paid in, less what was withdrawn. holdings: all holdings, including closed ones. financing: interest paid
-    so far, as a negative amount. curve: the net asset value at the end of each day, before the charges of its night.
-    missing: by ticker, the sessions on which a held security had no price; unrated: by currency, those on which that of
-    a position had no rate. flows: deposits less withdrawals by day. fees: of the account itself. results: by day, the
-    P&L of each holding so far, by instrument and Expression. losses: by ticker, the most that the PM expects to lose on
-    his own position, in percent of its value. Amounts in USD.
+    capital: deposits less withdrawals. holdings: all holdings, including closed ones. financing: interest paid, as a
+    negative amount. curve: the net asset value at each day's end, before the night's charges. missing: the sessions
+    without a price of a held security, by ticker. unrated: the sessions without a rate of a position's currency, by
+    currency. flows: deposits less withdrawals by day. fees: the account's own fees. results: the P&L of each holding
+    up to each day, by instrument and Expression. losses: the PM's maximum expected loss on an own position, in percent
+    of its value, by ticker. Amounts are in USD.
     """
 
     capital: float
@@ -157,7 +157,7 @@ class Account:
         return [holding for holding in self.holdings if holding.quantity]
 
     def growth(self) -> list[tuple[date, float]]:
-        """Return what 1 USD of the start has become by the end of each day, whatever was paid in or withdrawn."""
+        """Return the value of 1 USD invested at the start, at the end of each day, without deposits and withdrawals."""
         level, before, levels = 1.0, self.capital - sum(self.flows.values()), list[tuple[date, float]]()
         for day, nav in self.curve:
             before += self.flows.get(day, 0.0)
@@ -167,7 +167,7 @@ class Account:
         return levels
 
     def since(self, day: date) -> tuple[float, float]:
-        """Return the P&L since the end of a day, in USD and in percent, whatever was paid in or withdrawn."""
+        """Return the P&L since the end of a day, in USD and in percent, without deposits and withdrawals."""
         levels = self.growth()
         before = [(nav, level) for (until, nav), (_, level) in zip(self.curve, levels, strict=True) if until <= day]
         nav, level = before[-1] if before else (self.capital - sum(self.flows.values()), 1.0)
@@ -183,7 +183,7 @@ class Account:
         return {(holding.instrument, holding.expression): holding for holding in self.holdings}
 
     def sums(self) -> dict[str, float]:
-        """Return the totals of all holdings in USD, and the drawdown from the highest value of 1 USD in percent."""
+        """Return the totals of all holdings in USD, and the drawdown from the peak of `growth` in percent."""
         levels = [1.0, *(level for _, level in self.growth())]
         return {
             "closed_pnl": sum(holding.closed for holding in self.holdings),
@@ -206,10 +206,10 @@ def keep(
 ) -> Account:
     """Return the account at the end of a day.
 
-    Args: entries: The account's entries, by day. fills: The fills in any order. What is after `until` is ignored.
-    prices: By ticker. sessions: The exchange's completed days, on which a price is expected. until: The last day, for
-    which no interest is due yet. rates: USD per unit of each currency of the fills, by day; the first one also counts
-    before its day.
+    Args: entries: The account's entries, by day. fills: The fills in any order. Later ones than `until` are ignored.
+    prices: Prices by ticker. sessions: The exchange's completed days, on which a price is expected. until: The last
+    day, for which no interest is due yet. rates: USD per unit of each currency of the fills, by day. The first rate
+    also applies before its day.
     """
     ledger = _Ledger(sum(entry.amount for entry in entries if entry.entry == "opening"), rates or {})
     ledger.rate = next((entry.amount for entry in entries if entry.entry == "rate"), 0.0)
@@ -264,7 +264,7 @@ class _Ledger:
         return self.cash + sum(holding.value for holding in self.holdings.values())
 
     def rate_before(self, day: date) -> None:
-        """Start with each currency's last rate up to a day, or its first one."""
+        """Start with each currency's last rate up to a day, or with its first rate."""
         for currency, by_day in self.rates.items():
             self.last_rates[currency] = by_day[max((on for on in by_day if on <= day), default=min(by_day))]
 
@@ -301,7 +301,7 @@ class _Ledger:
             self.flows[entry.booked_on] += amount
 
     def pay_for_the_night(self) -> None:
-        """Pay interest on borrowed cash, and the fees of borrowed shares, which are those of their position."""
+        """Pay interest on borrowed cash, and charge each position the fees for its borrowed shares."""
         interest = min(self.cash, 0.0) * self.rate / 100 / DAYS_A_YEAR
         self.cash, self.financing = self.cash + interest, self.financing + interest
         for holding in self.holdings.values():

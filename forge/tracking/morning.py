@@ -1,7 +1,7 @@
-"""What a PM reads first: P&L, positions, risk and scenarios, computed from memory and the lake as of an instant.
+"""The first figures of a PM's day: P&L, positions, risk and scenarios, from memory and the lake as of an instant.
 
-P&L counts from the end of an earlier day to the newest prices: `day` from the session before the last completed one. A
-scenario moves the book's exposures in a straight line: options have no curvature, and stops do not act.
+P&L is measured from the end of an earlier day to the newest prices; `day` starts at the session before the last
+completed one. A scenario moves the book's exposures linearly: it ignores the curvature of options, and stops.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,16 +35,16 @@ from pitlake.exchange import session
 PERCENT, CENT, NOON = 100, 0.01, time(12)
 DAY, LOOKBACK = timedelta(days=1), timedelta(days=14)
 RATES_UP, EQUITIES, NAME = 1.0, -10.0, -20.0
-"""The scenarios: percentage points of rates, percent of all shares, percent of one name."""
+"""The scenarios: rates in percentage points, all shares in percent, the largest name in percent."""
 OTHER = "fees and interest"
 OWN = "Code never closes your own positions. An alert says when one lost more than you stated: pitlake forge cash loss"
 
 
 @dataclass(frozen=True)
 class Period:
-    """The account's P&L since the end of a day, and the benchmark's return, None without a price to compare with.
+    """The account's P&L since the end of a day, and the benchmark's return; None without a price to compare.
 
-    compared_since: the day from whose close the benchmark counts: `since`, or the first one that account and lake have.
+    compared_since: the day from whose close the benchmark is measured: `since`, or the first day with data.
     """
 
     name: str
@@ -55,14 +55,14 @@ class Period:
     compared_since: date | None = None
 
     def benchmark_text(self, ticker: str) -> str:
-        """Return the benchmark's return as a phrase with its first day if that is a later one, "" without a return."""
+        """Return the benchmark's return as a phrase, with its first day if later than `since`; "" without a return."""
         since = "" if self.compared_since == self.since else f" since {self.compared_since}"
         return "" if self.benchmark is None else f"{ticker} {self.benchmark:+.2f} %{since}"
 
 
 @dataclass(frozen=True)
 class ResultLine:
-    """The P&L in USD of a View, of one Expression of it or of a position without one, in each period.
+    """The P&L in USD in each period, of a View, one of its Expressions, or a position without a View.
 
     expression: "" for the whole View.
     """
@@ -76,7 +76,7 @@ class ResultLine:
 class PositionLine:
     """A position. exposure, day: notional and P&L of the day in USD, None without an account.
 
-    to_stop, to_target: from the last close, in percent of it; None where it can't be followed or has no such level.
+    to_stop, to_target: the distance from the last close, in percent of it; None without a level or a close.
     """
 
     instrument: str
@@ -90,9 +90,9 @@ class PositionLine:
 
 @dataclass(frozen=True)
 class Scenario:
-    """A scenario's effect on the book, in percent of capital and in USD; None if a figure that it needs is unknown.
+    """A scenario's effect on the book, in percent of capital and in USD; None if a required figure is unknown.
 
-    without: the positions that it leaves out, because their figure is unknown.
+    without: the positions that are left out, because their figure is unknown.
     """
 
     name: str
@@ -102,7 +102,7 @@ class Scenario:
 
     @property
     def partial(self) -> str:
-        """What the effect leaves out, as a phrase, "" if it is whole or not known at all."""
+        """A phrase with the positions that are left out, "" if the effect is complete or unknown."""
         return f"partial, without {', '.join(self.without)}" if self.without and self.percent is not None else ""
 
 
@@ -110,9 +110,9 @@ class Scenario:
 class BookRisk:
     """The risk of the whole book, in percent of capital; None if it is unknown.
 
-    loss_at_stops: the loss if every stop is hit, with the largest gap of the last quarter. volatility: a year, of the
-    present positions over the last quarter. margin: the initial margin of futures, of the net asset value. without: the
-    positions whose factors are unknown, which beta and factors leave out.
+    loss_at_stops: the loss if every stop is hit, with the largest gap of the last quarter. volatility: the yearly
+    volatility of the present positions over the last quarter. margin: the initial margin of futures, relative to the
+    net asset value. without: the positions that beta and factors leave out, because their factors are unknown.
     """
 
     gross: float | None = None
@@ -138,7 +138,7 @@ class BookRisk:
 class Morning:
     """The first figures of a day.
 
-    account: the account, or why there is none. overnight: when the last session ended. benchmark: its ticker, or "".
+    account: the account, or why there is none. overnight: the end of the last session. benchmark: its ticker, or "".
     """
 
     account: Valued | str
@@ -153,7 +153,7 @@ class Morning:
 
     @property
     def own_positions_note(self) -> str:
-        """What code does not do for the PM's own positions; "" if there are none."""
+        """A note that code does not close the PM's own positions; "" if there are none."""
         return "" if all(line.expression for line in self.positions) else OWN
 
     def as_json(self) -> dict[str, Any]:
@@ -188,7 +188,7 @@ def morning(remembered: Remembered, at: At, settings: Config) -> Morning:
         results, days = tuple(_results(ledger, periods, views)), ledger.results_since(before)
     trades, market = held_in(remembered).values(), Market(at, cash(remembered), stops(remembered))
     limits = Guardrails(settings.guardrails, market.compute)
-    # The stored book has the prices of its last settlement.
+    # The stored book is valued at the prices of its last settlement.
     own = book_of(account.account, trades, limits, fills(remembered)) if isinstance(account, Valued) else None
     book = with_approved(own, trades) or remembered_book(remembered)
     totals = limits.totals(book, trades, "")
@@ -215,7 +215,7 @@ def records_since(remembered: Remembered, since: datetime) -> list[tuple[datetim
 
 
 def scenarios(totals: Totals, nav: float | None) -> tuple[Scenario, ...]:
-    """Return what rates up by 100 basis points, shares down by 10 % and the largest name down by 20 % do to a book."""
+    """Return the effects on a book of rates up 100 basis points, shares down 10 % and the largest name down 20 %."""
     names = totals.names or {}
     name = max(names, key=lambda each: names[each], default="")
     largest = max(names.get(name, 0.0), 0.0)
@@ -254,10 +254,10 @@ def _account(remembered: Remembered, at: At, settings: Config) -> Valued | str:
 def _benchmark(
     ticker: str, counted: Mapping[date, date], last: date, at: At, gaps: list[str]
 ) -> dict[date, tuple[float | None, date | None]]:
-    """Return a ticker's return with dividends for each period, in percent, and its day: as an account with one share.
+    """Return a ticker's return with dividends in percent, and its first day, by the start of a period.
 
-    counted: by the start of a period, the day from whose close it counts, which becomes the day of the first close if
-    that is later. last: the session whose close is expected.
+    counted: by the start of each period, the day from whose close the return is measured, or from the first close if it
+    is later. last: the session whose close is expected.
     """
     try:
         prices = traded_bars(ticker, min(counted.values()), at).prices
@@ -279,7 +279,7 @@ def _benchmark(
 
 
 def _results(account: Account, periods: Sequence[Period], views: Mapping[str, str]) -> Iterator[ResultLine]:
-    """Yield the P&L of each View with its Expressions, then of the rest, without what was closed before the year."""
+    """Yield the P&L of each View with its Expressions, then of the rest, without positions closed before the year."""
     since = [account.results_since(period.since) for period in periods]
     amounts: dict[tuple[str, str], list[float]] = {}
     for instrument, expression in account.by_key():
@@ -301,7 +301,7 @@ def _results(account: Account, periods: Sequence[Period], views: Mapping[str, st
 def _positions(
     remembered: Remembered, at: At, account: Valued | str, days: Mapping[tuple[str, str], float]
 ) -> Iterator[PositionLine]:
-    """Yield the account's positions and the held Expressions that it does not have."""
+    """Yield the account's positions, and the held Expressions without a position."""
     trades = {trade.id: (path, trade) for path, trade in held_in(remembered).items()}
     for holding in account.account.positions if isinstance(account, Valued) else ():
         path, trade = trades.pop(holding.expression, ("", None))
@@ -315,7 +315,7 @@ def _positions(
 
 
 def _distances(remembered: Remembered, path: str, at: At) -> tuple[float | None, float | None]:
-    """Return the distances from the last close to stop and target, in percent of it."""
+    """Return the distances from the last close to stop and target, in percent of that close."""
     try:
         trade = follow_held(texts_of(remembered, path), at, halted_spans(remembered))
     except (NotFollowable, BadInput, LakeNotFound):

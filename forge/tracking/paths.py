@@ -1,11 +1,11 @@
 """The path of a position in one security, followed by its daily bars as traded.
 
-A position is opened at the open of its first session. In each bar the open comes first: if it is beyond the stop or the
-target, the position is closed at the open. If a bar later touches both, the stop counts, because it is the worse of the
-two. Splits adjust shares, stop and target; a dividend goes to the holder before its ex-day. A session without a bar, or
-with an unproven split, is a hole: the position is followed from the next bar on. A position whose last day was a hole
-is closed at the open of the next bar. If the PM ordered its close and there is no bar for some sessions, it is closed
-at its last price.
+A position is opened at the open of its first session. In each bar, the open comes first: if it is beyond the stop or
+the target, the position is closed at the open. If the bar then touches both, the position is closed at the stop, the
+worse of the two. Splits adjust shares, stop and target; a dividend goes to the holder before its ex-day. A session
+without a bar, or with an unproven split, is a hole: the position is followed again from the next bar. A position whose
+last day was a hole is closed at the open of the next bar. If the PM ordered its close and several sessions have no bar,
+it is closed at its last price.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -17,7 +17,7 @@ from forge.records import Mark
 from forge.tracking.ledger import Prices
 
 PATIENCE = 5
-"""The sessions without a bar after which a position that the PM closes is closed at its last price."""
+"""The number of sessions without a bar after which a close ordered by the PM uses the last price."""
 Reason = Literal["target", "stop", "time"]
 
 
@@ -34,7 +34,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Terms:
-    """New terms of a held position, which count from a session's open on.
+    """New terms of a held position, which apply from a session's open.
 
     changed: `target` and `stop` are in USD as of the day before `since`. Only changed terms are set.
     """
@@ -65,8 +65,8 @@ class Path:
 
     entry_price: USD at the open of the first session. marks: the return at each close, as a share of the entry price.
     reason, price: reason and price of the exit, "" and None before it. shares: the number of shares that one share of
-    the first session has become. close, stop, target: the last ones, adjusted for the splits since. holes: the sessions
-    that it was not followed on. unfollowed: the first of the holes since the last bar, None if there is none.
+    the first session has become. close, stop, target: the latest values, adjusted for later splits. holes: the sessions
+    on which it was not followed. unfollowed: the first hole since the last bar, None if there is none.
     """
 
     entry_price: float | None
@@ -91,7 +91,7 @@ def follow(
 ) -> Path:
     """Follow a trade.
 
-    sessions: the completed sessions from its first one on, in order. unproven: the days on which a split is unproven.
+    sessions: the completed sessions from the trade's first one, in order. unproven: the days with an unproven split.
     """
     entry_price, shares, cash, marks, holes = None, 1.0, 0.0, list[Mark](), list[date]()
     terms: dict[str, Any] = {name: getattr(trade, name) for name in ("target", "stop", "until", "closing")}

@@ -1,9 +1,9 @@
 """Bars from the quotes of a trading desk: futures, currencies, commodities and indices in a currency, and rates.
 
 An instrument is named KIND:NAME or KIND:NAME:TENOR, such as `fx:EURUSD` or `future:CL:2024-12`; without a tenor it is
-spot. The close of a day is its first quote of settle, close, last and mid. Open, high and low are the close unless they
-are quoted. The unit of the newest close, such as EUR per index point, names the currency of all. A rate in percent is
-followed as the price of a zero-coupon bond of its tenor that pays 100, because a rate alone is not a price.
+spot. The close of a day is the first available quote of settle, close, last and mid. Open, high and low equal the close
+unless they are quoted. The unit of the newest close, such as EUR per index point, names the currency of all quotes. A
+rate in percent is followed as the price of a zero-coupon bond with its tenor that pays 100.
 """
 
 import re
@@ -37,15 +37,15 @@ class Quoted(NamedTuple):
 
 
 def parse_quoted(instrument: str) -> Quoted | None:
-    """Return the quoted instrument that a name means, or None for any other name."""
+    """Parse the name of a quoted instrument; None for any other name."""
     match = _NAME.fullmatch(instrument)
     return Quoted(match[1], match[2], match[3] or SPOT) if match else None
 
 
 def quoted_bars(quoted: Quoted, rows: Sequence[Mapping[str, Any]], currency: str = "") -> dict[date, Bar]:
-    """Return the bars of quotes of one kind, instrument and tenor, by day. Days without a close are left out.
+    """Return bars from the quotes of one instrument, by day. Days without a close are left out.
 
-    currency: of the prices [default: that of `currency_of`].
+    currency: the currency of the prices (default: the result of `currency_of`).
     """
     days, currency = defaultdict[date, dict[str, float]](dict), currency or currency_of(quoted, rows)
     for row in rows:
@@ -55,7 +55,7 @@ def quoted_bars(quoted: Quoted, rows: Sequence[Mapping[str, Any]], currency: str
 
 
 def currency_of(quoted: Quoted, rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return the currency of the newest close; USD without one, and of a currency, which is bought for USD."""
+    """Return the currency of the newest close. It is USD if there is no close, and for currency pairs."""
     if quoted.kind == "fx":
         return USD
     closes = [row for row in rows if row["tenor"] == quoted.tenor and row["measure"] in CLOSES and _currency(row)]
@@ -74,7 +74,7 @@ def _currency(row: Mapping[str, Any]) -> str:
 
 
 def _price(quoted: Quoted, row: Mapping[str, Any], currency: str) -> float | None:
-    """Return a quote as a price in a currency; None if it is not one."""
+    """Return a quote as a price in a currency; None if it is no such price."""
     unit, value = (row["unit"] or "").lower(), row["value"]
     if row["point"] != OUTRIGHT:
         return None

@@ -1,4 +1,4 @@
-"""Rates of currencies in USD as of an instant: the quotes of a trading desk, or FRED's series of the lake."""
+"""Rates of currencies in USD as of an instant, from a trading desk's quotes or from FRED's series in the lake."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,10 +30,10 @@ class Rates:
 
 
 def rates_of(currency: str, day: date, at: At) -> Rates:
-    """Return the rates of a currency from two weeks before a day on, as of an instant.
+    """Return the rates of a currency as of an instant, starting two weeks before a day.
 
-    Quotes of fx:EURUSD precede those of fx:USDEUR, and both precede FRED's series, if they have a rate up to that day.
-    Raises BadInput if nothing has one.
+    The first source with a rate up to that day is used: quotes of fx:EURUSD, quotes of fx:USDEUR, FRED's series. Raises
+    BadInput if there is no rate.
     """
     for rates in _candidates(currency, day, at):
         if min(rates.by_day, default=date.max) <= day:
@@ -53,7 +53,7 @@ class Unit(NamedTuple):
 def unit_of(instrument: str, currency: str, entries: Sequence[Cash], day: date, at: At) -> Unit:
     """Return the unit of an instrument that is priced in a currency, at the last rate up to a day.
 
-    Raises BadInput if a future has no contract, if its contract and quotes are in different currencies, and if there is
+    Raises BadInput if a future has no contract, if its contract and quotes are in different currencies, or if there is
     no rate.
     """
     contract = required_contract(instrument, entries, day)

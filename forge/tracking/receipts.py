@@ -1,4 +1,4 @@
-"""A decision's receipt: all inputs of the decision, for replays, and whether its model may have known later events."""
+"""A decision's receipt: all its inputs, for replays, and whether its model may have been trained on later events."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -19,10 +19,10 @@ class DecisionReceipt:
         as_of: The decision's instant.
         market, memory: Versions of both lakes, None if nothing was published.
         tools: Requests to the lake and the hashes of its answers.
-        models: Model id to knowledge cut-off, None if unknown.
+        models: Knowledge cut-offs by model id, None if unknown.
         exposure: `clean` only if every cut-off is before as_of.
         prompt, skills: SHA-256.
-        journal: seq and chain of the newest row remembered.
+        journal: seq and chain of the newest row in memory.
     """
 
     decision: str

@@ -1,4 +1,4 @@
-"""What code computes of a trade or a position from bars and quotes as of an instant, and the risk shown with it."""
+"""The exposure and risk of a trade or a position, computed from bars and quotes as of an instant."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,10 +28,10 @@ from pitlake.errors import BadInput, LakeNotFound
 from pitlake.exchange import session
 
 Stops = Mapping[tuple[str, ...], datetime]
-"""When stops were stated: by the Expression's id, its stop and those of its legs."""
+"""The instants at which stops were stated, by the Expression's id, its stop and its legs' stops."""
 INDEX, EQUITY, RATES = "SPY", "equity", "rates"
 EQUITY_BARS = "prices"
-"""The dataset whose tickers are companies and funds of shares."""
+"""The dataset whose tickers are companies and equity funds."""
 WINDOW, VOLUME_WINDOW = timedelta(days=92), 20
 LEAST_RETURNS = 20
 SESSIONS_A_YEAR = 252
@@ -41,14 +41,14 @@ Rows = list[Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Risk:
-    """A trade's risk. None where it can't be computed; gaps say why.
+    """A trade's risk. Figures that can't be computed are None; gaps state the reasons.
 
-    loss_at_stop: percent of capital lost between the last close and the stop; loss_with_gap: with the largest overnight
-    move against the trade in the last quarter, through the stop. volatility: the volatility of its daily returns, in
-    percent a year. beta: the beta to the index. concentration: the trade's share of the gross exposure that includes
-    it, in percent. correlation: the correlation of its returns, with the trade's sign, and the returns of the book.
-    days_of_volume: the shares needed, as a multiple of an average day's volume. dv01: USD lost if rates rise by a basis
-    point. price: the last close, in `unit`. contracts, margin: of a future, with its initial margin in USD.
+    loss_at_stop: percent of capital lost between the last close and the stop; loss_with_gap: the same with the largest
+    adverse overnight move of the last quarter beyond the stop. volatility: the volatility of daily returns, in percent
+    a year. beta: the beta to the index. concentration: the trade's share of the gross exposure including the trade, in
+    percent. correlation: the correlation of its signed returns with the returns of the book. days_of_volume: the number
+    of shares, as a multiple of an average day's volume. dv01: USD lost if rates rise by a basis point. price: the last
+    close, in `unit`. contracts, margin: the number of futures contracts, and their initial margin in USD.
     """
 
     price: float | None = None
@@ -85,7 +85,7 @@ class Risk:
 
 @dataclass
 class Market:
-    """Computes exposures as of an instant. The lake is asked once for each ticker."""
+    """Computes exposures as of an instant. The lake is queried once per ticker."""
 
     at: At
     entries: Sequence[Cash] = ()
@@ -94,7 +94,7 @@ class Market:
     _units: dict[str, Unit] = field(default_factory=dict)
 
     def rows(self, ticker: str, gaps: list[str]) -> Rows:
-        """Return the bars of the last quarter whose split basis is proven; none if there is a gap."""
+        """Return the bars of the last quarter whose split basis is proven; no bars if there is a gap."""
         if ticker not in self._rows:
             start = new_york_day(self.at.as_of) - WINDOW
             try:
@@ -135,14 +135,14 @@ class Market:
         )
 
     def _legs(self, trade: Expression) -> tuple[Leg, ...]:
-        """Return the legs of a trade. Stops of a held one are adjusted for the splits since they were stated."""
+        """Return the legs of a trade. Stops of a held trade are adjusted for splits since they were stated."""
         side, legs, since = SIDES.get(trade.direction), trade.legs, self.stops.get(_stops_of(trade))
         if side is not None and trade.notional:
             legs = (Leg(instrument=trade.instrument, notional=side * abs(trade.notional), stop=trade.stop),)
         return tuple(replace(leg, stop=self._moved(leg, since)) for leg in legs) if since else legs
 
     def _moved(self, leg: Leg, since: datetime) -> str:
-        """Return a stop that was stated at an instant, in today's shares."""
+        """Return a stop that was stated at an instant, adjusted to today's shares."""
         rows, stop, day = self.rows(leg.instrument, []), level_price(leg.stop), new_york_day(since)
         if rows and rows[0]["date"] > day:
             rows = [row for row in adjusted_bars(leg.instrument, day - WINDOW, self.at) if row["close"]]
@@ -150,7 +150,7 @@ class Market:
         return str(stop * rows[-1]["split_factor"] / sessions[-1]["split_factor"]) if stop and rows else leg.stop
 
     def beta(self, ticker: str) -> float | None:
-        """Return the beta to the index, None with too few common returns."""
+        """Return the beta to the index; None if there are too few common returns."""
         if ticker == INDEX:
             return 1.0
         own, index = _paired(_returns(self.rows(ticker, [])), _returns(self.rows(INDEX, [])))
@@ -159,12 +159,12 @@ class Market:
         return covariance(own, index) / variance(index)
 
     def _factor(self, ticker: str, gaps: list[str]) -> tuple[str, float, float | None]:
-        """Return an instrument's factor, its share of it per share of notional, and its duration if it is computed."""
+        """Return an instrument's factor, its exposure per unit of notional, and its duration if it is computed."""
         if quoted := parse_quoted(ticker):
             price, years = self.rows(ticker, gaps)[-1]["close"], years_of(quoted)
             if years:
                 return RATES, 1.0, years / (100 / price) ** (1 / years)
-            # A future and a currency pair are a factor of their own.
+            # Other futures and currency pairs are separate factors.
             return {"index": EQUITY, "commodity": "commodity"}.get(quoted.kind, quoted.instrument), 1.0, 0.0
         beta = self.beta(ticker)
         if beta is None:
@@ -179,7 +179,7 @@ class Market:
         return shares / mean(traded) if shares and traded else None
 
     def _loss(self, legs: Iterable[Leg], gaps: list[str]) -> float:
-        """Return the loss of all legs: each at its own stop, options with their underlying at the worst expiry."""
+        """Return the loss of all legs: each at its stop, but options with their underlying at the worst expiry."""
         loss = 0.0
         for instrument, together in groupby(sorted(legs, key=lambda leg: leg.instrument), lambda leg: leg.instrument):
             group = list(together)
@@ -191,7 +191,7 @@ class Market:
         return loss
 
     def _stopped(self, leg: Leg, spot: float, gaps: list[str], *, gap: bool) -> float:
-        """Return the loss of a leg at its stop. Without a stop, a long one can lose its notional, a short one more."""
+        """Return the loss of a leg at its stop. Without a stop, a long leg can lose its notional, a short leg more."""
         side, stop = 1 if leg.notional > 0 else -1, level_price(leg.stop)
         if stop is None:
             gaps.append(f"{leg.instrument}: has no stop that code can follow, so its whole value can be lost")
@@ -201,7 +201,7 @@ class Market:
         return max(0.0, side * (spot - level * through)) / spot * abs(leg.notional)
 
     def margin(self, legs: Iterable[Leg], gaps: list[str]) -> float | None:
-        """Return the initial margin of all legs in futures; 0 without an account, None if it is unknown."""
+        """Return the initial margin of all futures legs; 0 without an account, None if it is unknown."""
         total = 0.0
         for leg in legs if self.entries else ():
             if leg.instrument.startswith(FUTURE):
@@ -224,8 +224,8 @@ class Market:
         return self._units[instrument]
 
     def quantity(self, notional: float, nav: float, instrument: str) -> int:
-        """Return the whole shares or contracts for a notional in percent, at the last close, 0 without a net asset
-        value above 0. Raises as `unit_of`.
+        """Return the number of whole shares or contracts for a notional in percent, at the last close; 0 unless the net
+        asset value is above 0. Raises as `unit_of`.
         """
         price = last_price(self.rows(instrument, [])) * self.unit(instrument).usd
         return max(0, math.floor(abs(notional) / PERCENT * nav / price + WHOLE))
@@ -239,7 +239,7 @@ class Market:
 
 
 def stops(remembered: Remembered) -> Stops:
-    """Return when the stops of held Expressions were stated. A later text with the same stops does not count."""
+    """Return when the stops of held Expressions were stated. Later versions with the same stops change nothing."""
     instants = dict[tuple[str, ...], datetime]()
     for path in held_in(remembered):
         last = None
@@ -256,7 +256,7 @@ def _stops_of(trade: Expression) -> tuple[str, ...]:
 
 
 def guardrails(limits: Limits, at: At, entries: Sequence[Cash] = (), stops: Stops = MappingProxyType({})) -> Guardrails:
-    """Return guardrails that compute from the market as of an instant. entries: of the account, with its contracts."""
+    """Return guardrails that use the market as of an instant. entries: the account's entries, with its contracts."""
     return Guardrails(limits, Market(at, entries, stops).compute)
 
 
@@ -301,7 +301,7 @@ def risk(expression: Expression, remembered: Remembered, at: At) -> Risk:
 
 
 def volatility(returns: Mapping[date, float]) -> float | None:
-    """Return the yearly volatility of daily returns, None with too few of them."""
+    """Return the yearly volatility of daily returns; None if there are too few returns."""
     return stdev(returns.values()) * math.sqrt(SESSIONS_A_YEAR) if len(returns) >= LEAST_RETURNS else None
 
 
@@ -311,7 +311,7 @@ def last_price(rows: Rows) -> float:
 
 
 def overnight(rows: Rows, side: int) -> float:
-    """Return the largest share by which an open was worse for a side than the close before it."""
+    """Return the largest adverse overnight move for a side, from a close to the next open, as a share."""
     moves = (side * (1 - later["open"] / earlier["close"]) for earlier, later in pairwise(rows) if later["open"])
     return max(moves, default=0.0) if rows else 0.0
 
@@ -330,7 +330,7 @@ def _returns(rows: Rows) -> dict[date, float]:
 def book_returns(
     book: Portfolio | None, expressions: Iterable[Expression], market: Market, gaps: list[str], without: str = ""
 ) -> dict[date, float]:
-    """Return the daily returns of a book in percent, with its present positions, without one of them."""
+    """Return the daily returns in percent of a book's present positions, except one."""
     weights, positions_by_id = dict[str, float](), {expression.id: expression for expression in expressions}
     for position in book.positions if book else ():
         ticker = trade_of(position, positions_by_id.get(position.expression)).instrument

@@ -1,7 +1,7 @@
-"""Scores of forecasts: Computes the Brier score and its parts, the log score, reliability by band, and the errors that
-chance alone would produce.
+"""Scores of forecasts: the Brier score and its parts, the log score, reliability by band, and the errors that chance
+alone would produce.
 
-A fixed bound on the calibration error would test nothing: for 500 forecasts by a perfect forecaster, its median is
+A fixed bound on the calibration error would be meaningless: for 500 forecasts by a perfect forecaster, its median is
 0.044. The error is therefore compared with the errors of a perfect forecaster with the same probabilities.
 """
 
@@ -13,12 +13,12 @@ import numpy as np
 
 BANDS = 10
 FEWEST = 30
-"""With fewer forecasts no scores are given."""
+"""The minimum number of forecasts for scores."""
 LEVEL = 0.05
 DRAWS = 2_000
 Z95 = 1.959963984540054
 SURE = 1e-6
-"""Probabilities of 0 and 1 are moved by this much in the log score, which would be infinite."""
+"""The amount by which probabilities of 0 and 1 are moved, so that the log score is finite."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def scores(probabilities: Sequence[float], came_true: Sequence[bool], draws: int
     mean_forecast, happened = forecast @ member / count, outcome @ member / count
     base = outcome.mean()
     ece = float(count @ np.abs(mean_forecast - happened) / len(forecast))
-    # The calibration errors of perfect forecasters with these probabilities, reproducibly.
+    # Simulate the calibration errors of perfect forecasters with these probabilities, reproducibly.
     chance = np.random.default_rng(len(forecast))
     drawn = (chance.random((draws, len(forecast))) < forecast).astype(float)
     null = np.abs(drawn @ member - forecast @ member).sum(axis=1) / len(forecast)
@@ -102,13 +102,13 @@ def scores(probabilities: Sequence[float], came_true: Sequence[bool], draws: int
 
 
 def share_of_interval(least: float, most: float, count: int) -> float:
-    """Return the share whose `wilson` interval this is, to the precision of the interval."""
+    """Return the share that has this `wilson` interval, up to the interval's precision."""
     spread = Z95**2 / count
     return min(1.0, max(0.0, (least + most) / 2 * (1 + spread) - spread / 2))
 
 
 def chance_interval(probability: float, count: int) -> tuple[float, float]:
-    """Return the exact 95 % range of the share that comes true, if each has this probability."""
+    """Return the exact 95 % range of the share that comes true, if each case has this probability."""
     sure = min(max(probability, SURE), 1 - SURE)
     log = np.log(np.arange(1, count + 1)).cumsum()
     ways = np.concatenate(([0.0], log))
@@ -136,7 +136,7 @@ def log_score_of(probability: float) -> float:
 
 
 def skill(probabilities: Sequence[float], base_rates: Sequence[float], came_true: Sequence[bool]) -> float | None:
-    """Return 1 - Brier score / that of a forecaster who states the base rates; None if the latter made no error."""
+    """Return 1 - Brier score / Brier score of forecasting the base rates; None if the base rates made no error."""
     outcome = np.asarray(came_true, float)
     base = float(np.mean((np.asarray(base_rates, float) - outcome) ** 2))
     return 1 - float(np.mean((np.asarray(probabilities, float) - outcome) ** 2)) / base if base else None

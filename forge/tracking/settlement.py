@@ -1,9 +1,9 @@
 """Settlement: the question of each View is answered from the lake after its day, and recorded.
 
-Each question that a View had while active is judged with its first confidence, so that changing the question or the
-confidence later changes no score. A question without an answer is recorded and tried again. The first answer counts, as
+Each question that a View had while active is judged with its first confidence, so that later changes of the question or
+the confidence change no score. A question without an answer is recorded and tried again. The first answer is used, as
 of the instant it became public, because a much later answer may be about another period. A later restatement of the
-figure adds a second settlement; the first stays. A View whose present question is answered expires, with the answer as
+figure adds a second settlement; the first stays. A View whose current question is answered expires, with the answer as
 its verdict.
 """
 
@@ -43,8 +43,8 @@ Row = Mapping[str, Any]
 class Forecast:
     """A question that a View had while active.
 
-    view: the first text of the View with this question. stated_at: when that text was written. source: its author.
-    decision: the decision that wrote it.
+    view: the first version of the View with this question. stated_at, source, decision: the instant, the author and the
+    decision of that version.
     """
 
     view: View
@@ -63,7 +63,7 @@ class Forecast:
 
     @property
     def due(self) -> datetime:
-        """The instant at which the settling day is over in New York."""
+        """The end of the settling day in New York."""
         return end_of_new_york_day(self.settles.by)
 
 
@@ -125,7 +125,7 @@ def settle(memory: Memory, now: At, cut_offs: CutOffs) -> list[Settlement]:
 
 
 def _expire(remembered: Remembered, files: ForgeFS) -> None:
-    """Give every active View whose present question is answered its verdict, by the first answer."""
+    """Expire every active View whose current question is answered, with the first answer as its verdict."""
     answers = [each for each in settlements(remembered) if each.status in ANSWERED and not each.restates]
     verdicts: dict[tuple[str, str], Any] = {(each.view, each.question): each.status for each in answers}
     for row in remembered.rows("views"):
@@ -137,7 +137,7 @@ def _expire(remembered: Remembered, files: ForgeFS) -> None:
 
 
 def lead_days(remembered: Remembered, settlement: Settlement, settles: Settles) -> float | None:
-    """Return for how many days before its answer was public a View was right without a break.
+    """Return the number of days for which a View was continuously right until its answer became public.
 
     A View is right while it is active, asks this question, and gives the actual outcome a probability above 0.5. None
     if it was not right at the end.
@@ -156,7 +156,7 @@ def lead_days(remembered: Remembered, settlement: Settlement, settles: Settles) 
 
 
 class Market:
-    """The lake at one version, as of `now` or earlier. Identical questions are asked once."""
+    """The lake at one version, as of `now` or earlier. Identical questions are queried once."""
 
     def __init__(self, now: At) -> None:
         self.now = now
@@ -192,10 +192,10 @@ def _next_settlement(forecast: Forecast, before: list[Settlement], market: Marke
 
 
 def base_rate(forecast: Forecast, market: Market) -> float | None:
-    """Return how often the rule held at the ends of the 12 months before a forecast, by the information of that time.
+    """Return how often the rule held at the 12 month-ends before a forecast, with the information of that time.
 
-    Half a case is added on either side, so that the rate is never 0 or 1. None if the lake answers for fewer than 4 of
-    the months.
+    Half a case is added on either side, so that the rate is never 0 or 1. None if the lake has an answer for fewer than
+    4 of the months.
     """
     truths, day = list[bool](), new_york_day(forecast.stated_at).replace(day=1)
     for _ in range(MONTHS):
@@ -220,9 +220,9 @@ def _try_settle(forecast: Forecast, as_of: datetime, market: Market) -> Settleme
 
 
 def _earliest(forecast: Forecast, late: Settlement, market: Market) -> Settlement:
-    """Return the first answer after the day that judges, by bisection.
+    """Find the first answer after the settling day, by bisection.
 
-    All rows of a publication appear at its timestamp, so that instant is tried first.
+    All rows of a publication appear at its timestamp, so the search tries that instant first.
     """
     without = forecast.due
     while late.asked_as_of - without > MICROSECOND:
@@ -235,7 +235,7 @@ def _earliest(forecast: Forecast, late: Settlement, market: Market) -> Settlemen
 
 
 def _restatement(forecast: Forecast, last: Settlement, market: Market) -> Settlement | None:
-    """Return a second settlement if the figure that judged the question has been restated, or None."""
+    """Return a second settlement if the figure behind the first was restated, or None."""
     row_key = json.loads(last.row_key)
     rows, answer = market.answer(forecast.settles, market.now.as_of)
     same = [row for row in rows if row_key and _row_key(forecast.settles, row) == row_key]
@@ -292,7 +292,7 @@ def _unanswered_settlement(forecast: Forecast, at: At, reason: str) -> Settlemen
 
 
 def _row_key(settles: Settles, row: Row) -> dict[str, Any]:
-    """Return a row's key: the key columns of the datasets that its query reads, as far as the row has them."""
+    """Return a row's key: those key columns of the query's datasets that the row has."""
     keys = {name for dataset in catalogue.get(settles.query).reads for name in datasets.get(dataset).key}
     return {name: row[name] for name in sorted(keys & row.keys())}
 

@@ -1,7 +1,7 @@
 """Expressions as trades that daily bars can follow, and the exits of open ones.
 
 A trade is opened at the open of the first session after the PM's approval. A trade that bars can't settle, such as an
-option or a target in 32nds, becomes a gap with its reason. Its result is never guessed.
+option or a target in 32nds, becomes a gap with a reason; its result is never guessed.
 """
 
 from collections.abc import Callable, Sequence
@@ -38,9 +38,9 @@ LAST_DAY = date(2199, 12, 31)
 class FollowedTrade:
     """A path and its source.
 
-    ticker: its instrument. answer: SHA-256 of the lake's answer; version: of the lake. unpriced: the holes without a
-    bar. seen: the last hole whose split is unproven, and its close. gaps: what the lake's answer leaves out. currency:
-    of its prices, "" for USD.
+    ticker: the instrument. answer, version: SHA-256 of the lake's answer, and the lake's version. unpriced: the holes
+    without a bar. seen: the last hole with an unproven split, and its close. gaps: data that the lake's answer leaves
+    out. currency: the currency of the prices, "" for USD.
     """
 
     path: Path
@@ -53,7 +53,7 @@ class FollowedTrade:
     currency: str = ""
 
     def describe_holes(self, since: date | None = None) -> str:
-        """Return what is missing from a day on, as a phrase, "" if nothing is."""
+        """Return a phrase with the data that is missing since a day, "" if there is none."""
         missing = [day for day in self.unpriced if since is None or day >= since]
         unproven = self.seen and (since is None or self.seen[0] >= since)
         parts = [f"there is no bar of {self.ticker} {days_text(missing)}" if missing else ""]
@@ -67,7 +67,7 @@ def expressions(remembered: Remembered) -> list[tuple[str, Expression]]:
 
 
 def texts_of(remembered: Remembered, path: str) -> list[tuple[datetime, Expression]]:
-    """Return every text of an Expression with the instant it was written at, oldest first."""
+    """Return every version of an Expression with the instant at which it was written, oldest first."""
     return [(remembered.written_at(row), cast("Expression", remembered.record(row))) for row in remembered.all(path)]
 
 
@@ -84,16 +84,16 @@ def follow_trade(
     """Follow an Expression from the first session after an instant, whether it was held or not.
 
     Args:
-        expression: What is followed.
-        since: When its levels were stated, in USD as traded then.
+        expression: The Expression to follow.
+        since: The instant at which its levels were stated, in USD as traded then.
         until: Its last day.
         at: The viewpoint.
         changes: Later terms that the PM approved.
-        opens: When it may be opened, if that is later than `since`.
+        opens: The earliest instant to open it, if later than `since`.
         closing: Whether the PM ordered its close on its last day.
 
     Raises:
-        NotFollowable: With the reason.
+        NotFollowable: Bars can't follow the trade. The error states the reason.
         BadInput: The ticker is unknown.
     """
     side = SIDES.get(expression.direction)
@@ -121,7 +121,7 @@ def follow_trade(
 
 
 def _session_by(day: date, since: date) -> date:
-    """Return the last session up to a day, but no earlier day than `since`."""
+    """Return the last session up to a day, but never a day before `since`."""
     while session(day) is None and day > since:
         day -= timedelta(days=1)
     return day
@@ -133,8 +133,8 @@ def follow_held(
     """Follow a position by the terms of each session; return None if it was never active.
 
     Args:
-        texts: Every text of the Expression with the instant it was written at, oldest first.
-        halts: When trading was halted; nothing was opened then.
+        texts: Every version of the Expression with the instant at which it was written, oldest first.
+        halts: The halts of trading, during which nothing was opened.
 
     Raises:
         NotFollowable, BadInput: As `follow_trade`.
@@ -154,7 +154,7 @@ def follow_held(
 
 
 def _first_open(since: datetime, halts: tuple[Span, ...], now: datetime) -> datetime | None:
-    """Return the first session's open from an instant on at which trading is not halted, None where there is none."""
+    """Return the first session's open since an instant at which trading is not halted, None if there is none."""
     for halted_at, released_at in halts:
         if released_at is not None and released_at <= since:
             continue
@@ -169,7 +169,7 @@ def _first_open(since: datetime, halts: tuple[Span, ...], now: datetime) -> date
 
 
 def _changed_terms(before: Expression, after: Expression) -> dict[str, Any]:
-    """Return the terms whose text differs. An unchanged level is still adjusted for the splits since its own day."""
+    """Return the terms that differ. An unchanged level is still adjusted for splits since it was stated."""
     changed: dict[str, Any] = {
         name: parse_price(getattr(after, name), name)
         for name in ("target", "stop")
@@ -183,8 +183,8 @@ def _changed_terms(before: Expression, after: Expression) -> dict[str, Any]:
 
 
 def _days_from(moment: datetime, *, closing: bool) -> list[date]:
-    """Return the day from which terms apply: that of the first session that opens at or after an instant. An order to
-    close also applies to a session that is open then.
+    """Return the days from which terms apply: at first in the first session that opens at or after an instant. An
+    order to close also applies to a session that is open at the instant.
     """
     day = new_york_day(moment)
     hours = session(day)
@@ -194,12 +194,12 @@ def _days_from(moment: datetime, *, closing: bool) -> list[date]:
 
 
 def close_exits(memory: Memory, now: At) -> tuple[list[Outcome], list[str]]:
-    """Close positions that reached their target, stop or last day, or that a fill of the PM's closed.
+    """Close positions that reached their target, stop or last day, or that the PM's fills closed.
 
     Return the Outcomes, and the reasons for positions that can't be followed.
 
-    With an account, the P&L comes from the fills; fills that are booked or void later restate the Outcome. Otherwise it
-    comes from the path, for the whole notional and without costs.
+    With an account, the P&L comes from the fills, and fills that are later booked or voided restate the Outcome.
+    Otherwise, it comes from the path, for the whole notional and without costs.
     """
     now = now.pinned()
     remembered = whole_memory(memory, now.as_of)
@@ -229,7 +229,7 @@ def close_exits(memory: Memory, now: At) -> tuple[list[Outcome], list[str]]:
 
 
 def _restate(files: ForgeFS, expression: Expression, result_of_fills: Callable[[str], Result], now: At) -> None:
-    """Write the result of a closed Expression again if one of its fills was booked or void after its Outcome."""
+    """Rewrite the result of a closed Expression if one of its fills was booked or voided after its Outcome."""
     remembered = files.remembered
     booked = [(row.seq, cast("Fill", remembered.record(row))) for row in remembered.rows("fills")]
     changed = [(seq, fill.id) for seq, fill in booked if fill.expression == expression.id]
@@ -247,7 +247,7 @@ def _restate(files: ForgeFS, expression: Expression, result_of_fills: Callable[[
 def _closed(
     expression: Expression, texts: Sequence[tuple[datetime, Expression]], now: At, halts: tuple[Span, ...]
 ) -> tuple[Expression | None, str]:
-    """Return the Expression with the result of its exit, None while it is open, and why it can't be followed."""
+    """Return the Expression with the result of its exit (None while it is open), and why it can't be followed."""
     over = bool(expression.expires and expression.expires < new_york_day(now.as_of))
     ordered = over and bool(expression.exit_reason)
     try:

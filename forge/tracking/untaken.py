@@ -1,8 +1,8 @@
-"""Trades not taken, and what they would have returned.
+"""Untaken trades, and their hypothetical returns.
 
-A rejected Expression counts from its rejection, an undecided one from its last day, and a View from the day on which it
-had been active for two weeks at a confidence of 0.6 or more without an Expression. Each is followed for 90 days: an
-Expression by its bars, a View by its own question as of every close.
+A rejected Expression is followed from its rejection, an undecided one from its last day, and a View from the day on
+which it had been active for two weeks at a confidence of 0.6 or more without an Expression. Each is followed for 90
+days: an Expression with its bars, a View with its own question as of every close.
 """
 
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ UNDECIDED = ("draft", "proposed", "review_required")
 def track_untaken(
     memory: Memory, now: At, settings: Counterfactuals | None = None
 ) -> tuple[list[Counterfactual], list[str]]:
-    """Start and update every Counterfactual. Return the changed ones, and the reasons for those that can't be followed.
+    """Start and update all Counterfactuals. Return the changed ones, and the reasons why some can't be followed.
 
     now: the instant, the lake and the version to read. Raises LakeNotFound.
     """
@@ -67,7 +67,7 @@ def _counterfactuals(remembered: Remembered) -> list[tuple[str, Counterfactual]]
 
 
 def _expired(remembered: Remembered, at: datetime, settings: Counterfactuals) -> Iterator[tuple[str, Counterfactual]]:
-    """Yield Expressions whose last day passed undecided. An Expression that was ever active counts as decided."""
+    """Yield Expressions whose last day passed without a decision. An Expression that was ever active is decided."""
     for path, expression in expressions(remembered):
         taken = any(cast("Expression", remembered.record(row)).status == "active" for row in remembered.all(path))
         if (
@@ -117,7 +117,7 @@ def _unproposed(
 
 
 def _qualified_at(remembered: Remembered, path: str, at: datetime, settings: Counterfactuals) -> datetime | None:
-    """Return when a View first had been active and confident for long enough without a break."""
+    """Return the first instant at which a View had been active and confident without a break for long enough."""
     since, rows = None, remembered.all(path)
     for row, following in zip(rows, [*rows[1:], None], strict=True):
         view = cast("View", remembered.record(row))
@@ -132,7 +132,7 @@ def _qualified_at(remembered: Remembered, path: str, at: datetime, settings: Cou
 
 
 def _update(remembered: Remembered, record: Counterfactual, now: At) -> Counterfactual:
-    """Update a Counterfactual's path; it is completed by its exit or its last day."""
+    """Update a Counterfactual's path. Its exit or its last day completes it."""
     since = record.reference_date
     if since is None or not (record.expression or record.view):
         return replace(record, problem="it lacks a reference date, or an Expression or View")
@@ -172,7 +172,7 @@ def _trade(remembered: Remembered, record: Counterfactual, since: datetime, now:
 
 
 def _question(remembered: Remembered, record: Counterfactual, since: datetime, now: At) -> Counterfactual:
-    """Answer a View's own question as of every close. Earlier answers are kept."""
+    """Answer a View's own question as of every close, and keep earlier answers."""
     row = remembered.newest(KINDS["views"].path(record.view))
     settles = cast("View", remembered.record(row)).settles if row else None
     if settles is None:

@@ -25,8 +25,8 @@ PERCENT = 100
 class Valued:
     """An account.
 
-    gaps: why some positions are not valued by a price of the last session. answer: SHA-256 of the lake's answers.
-    notes: what changed it after the fact. unvalued: the gaps that no later session can fill, as the PM has to.
+    gaps: why some positions are not valued at a price of the last session. answer: SHA-256 of the lake's answers.
+    notes: later changes of the account's past. unvalued: the gaps that only the PM can fill, not a later session.
     """
 
     account: ledger.Account
@@ -37,7 +37,7 @@ class Valued:
 
 
 def value_account(remembered: Remembered, at: At, capital: float | None = None) -> Valued:
-    """Return the account of a memory as of an instant. capital: that of the settings. Raises LakeNotFound, BadInput."""
+    """Return the account of a memory as of an instant. capital: as in the settings. Raises LakeNotFound, BadInput."""
     entries = cash(remembered)
     notes = [
         f"{fill.id} ({fill.quantity:g} {fill.instrument} at {fill.price:g}) is void: {fill.reason}; the account leaves "
@@ -55,7 +55,7 @@ def value_account(remembered: Remembered, at: At, capital: float | None = None) 
 
 
 def value(booked: Iterable[Fill], entries: Sequence[Cash], at: At, until: date | None = None) -> Valued:
-    """Return the account of these fills and entries at the end of a day (default: that of the instant).
+    """Return the account of these fills and entries at the end of a day (default: the day of the instant).
 
     Raises LakeNotFound, and BadInput if the account is not open.
     """
@@ -98,7 +98,7 @@ def value(booked: Iterable[Fill], entries: Sequence[Cash], at: At, until: date |
 
 
 def _rates(traded: Iterable[Fill], at: At, gaps: list[str], answers: list[str]) -> dict[str, Mapping[date, float]]:
-    """Return the rates of the fills' currencies, without those that the lake does not have."""
+    """Return the rates of the fills' currencies, without currencies that the lake lacks."""
     first_days, rates = dict[str, date](), dict[str, Mapping[date, float]]()
     for fill in traded:
         day = new_york_day(fill.filled_at)

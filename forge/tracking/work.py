@@ -1,4 +1,4 @@
-"""Does the work between decisions on demand: fills, settlements, exits and trades not taken, then the scores."""
+"""Does the work between decisions on demand: fills, settlements, exits and untaken trades, then scores."""
 
 from forge.core import config
 from forge.memory import Memory
@@ -14,8 +14,8 @@ from forge.tracking.untaken import track_untaken
 def settle_due(memory: Memory, at: At, cut_offs: CutOffs, settings: config.Config) -> tuple[list[str], list[str]]:
     """Do the work that is due as of an instant, as the hourly schedule does.
 
-    Return the changes, and the work that could not be done. Raises LakeNotFound, and BadInput for a memory that is
-    read-only.
+    Return the changes, and the work that could not be done. Raises LakeNotFound, and BadInput for a read-only
+    memory.
     """
     memory.journal.require_writable()
     executed, gaps = execute_and_close(memory, at, settings.account)
@@ -30,8 +30,8 @@ def settle_due(memory: Memory, at: At, cut_offs: CutOffs, settings: config.Confi
 
 
 def execute_and_close(memory: Memory, at: At, settings: config.AccountSettings) -> tuple[list[str], list[str]]:
-    """Execute approved Expressions and close those at their exit. Return the fills of code and the closed positions,
-    and what could not be done.
+    """Execute approved Expressions and close positions at their exits. Return code's fills and the closed positions,
+    and the work that could not be done.
     """
     before = {fill.id for fill in fills(whole_memory(memory, at.as_of))}
     gaps = advance_account(memory, at, settings)

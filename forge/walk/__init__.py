@@ -1,1 +1,1 @@
-"""Walk-forward runs: a period decided again as of every scheduled instant, on a separate memory."""
+"""Walk-forward runs: a past period is decided as of every scheduled instant, with a separate memory."""

@@ -1,6 +1,6 @@
 """Moves years by 28, in every spelling and within their century, which keeps weekdays and leap years.
 
-Two digits count as a year only where they can mean nothing else: FY24, '24, Q1'24, 1Q24, 2H24, 3/5/24, Feb-24.
+Two digits are read as a year only where they can mean nothing else: FY24, '24, Q1'24, 1Q24, 2H24, 3/5/24, Feb-24.
 """
 
 import re
@@ -38,7 +38,7 @@ def shift_years(text: str, *, back: bool = False) -> str:
 def _follows(match: re.Match[str]) -> bool:
     """Return whether a text such as 2023/24 means two years.
 
-    Both move together, so that the result means two years as well.
+    `shift_years` shifts both years, so that the result is again a pair of consecutive years.
     """
     return (int(match[1]) + 1) % CENTURY == int(match[2])
 

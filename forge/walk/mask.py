@@ -1,10 +1,10 @@
 """The masked run: names of companies and times are replaced in a model's input, and restored in its output.
 
-If a run decides differently under the mask, it did not decide by the data alone. Replaced are names, former names and
-tickers of every company in the lake, CIKs, accession numbers, addresses, and years in every spelling; years move by 28,
-which keeps weekdays and leap years. A name that a tool cut off is replaced too. The mask is one to one, so that the
-tape has the tools' real requests. The exception is a name that was cut off, which is restored in full. One-letter
-tickers are replaced only in quotes.
+If a run decides differently under the mask, it did not decide by the data alone. The mask replaces names, former names
+and tickers of every company in the lake, CIKs, accession numbers, addresses, and years in every spelling. Years move by
+28, which keeps weekdays and leap years. A name that a tool cut off is replaced too. The mask is one-to-one, so that the
+tape has the tools' real requests, except that a cut-off name is restored in full. One-letter tickers are replaced only
+in quotes.
 """
 
 import re
@@ -68,7 +68,7 @@ class Mask:
         return show_links(_ACCESSION.sub(lambda match: _accession(match, back=True), text))
 
     def _hide_cut_names(self, text: str) -> str:
-        """Replace the start of a name where a text was cut: at its end, at the end of a line or cell, before `…`."""
+        """Replace the start of a name where text was cut off: at its end, a line's or cell's end, or before `…`."""
         parts, done = list[str](), 0
         for cut in _CUT.finditer(text):
             line = text[max(done, text.rfind("\n", 0, cut.start()) + 1) : cut.start()]
@@ -192,7 +192,7 @@ def mask_for(companies: Iterable[Company]) -> Mask:
 
 
 def _accession(match: re.Match[str], *, back: bool) -> str:
-    """Return another accession number of the same form."""
+    """Return a different accession number of the same form."""
     digits = scramble(match[1] + match[3] + match[5], back=back)
     return f"{digits[:10]}{match[2]}{digits[10:12]}{match[4]}{digits[12:]}"
 

@@ -18,10 +18,10 @@ MONTHS = {"quarter": 3, "month": 1}
 
 @dataclass(frozen=True, kw_only=True)
 class Walk:
-    """One run. Raises BadInput for a period without a trigger, or one that is not over.
+    """A run. Raises BadInput for a period without a trigger, or a period that has not ended.
 
-    since, until: its first and last day. masked: whether names of companies and times are masked. again: whether it
-    only repeats a run, to measure the noise. plan: the schedule.
+    since, until: the first and last day. masked: whether names of companies and times are masked. again: whether the
+    run only repeats another run, to measure noise. plan: the schedule.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Walk:
 
     @property
     def ends(self) -> datetime:
-        """The end of its last day in New York, after which nothing is asked."""
+        """The end of the run's last day in New York, after which no question is asked."""
         return max(end_of_new_york_day(self.until), *(at for at, _ in self.occasions()))
 
     def occasions(self) -> list[tuple[datetime, str]]:

@@ -37,7 +37,7 @@ def advance(
     cut_offs: Callable[[str], Iterable[str | None]],
     settings: config.Config,
 ) -> dict[str, Any]:
-    """Do the work that is due as of an instant, before the agent is asked.
+    """Do the work that is due as of an instant, before the agent gets a question.
 
     Return counts, and the alerts after the work.
 

@@ -1,6 +1,6 @@
 """The report of walk-forward runs: decisions, P&L against limits, calibration, exposed and clean, masked and plain.
 
-Built from their memories and tapes, as one self-contained HTML page.
+The report is built from their memories and tapes, as one self-contained HTML page.
 """
 
 import json
@@ -61,9 +61,9 @@ class AlertSpan:
 class Money:
     """The account of a run.
 
-    drawn: its net asset value by day in percent of the capital, for wide and narrow windows; worst: the deepest
-    drawdown in percent; benchmark: SPY's return in percent over the same days, None if the lake lacks it. gaps: the
-    reasons why some positions are not valued.
+    drawn: charts of the net asset value by day in percent of the capital, for wide and narrow windows. worst: the
+    deepest drawdown in percent. benchmark: SPY's return in percent over the same days, None if the lake lacks it. gaps:
+    the reasons why some positions are not valued.
     """
 
     account: Account
@@ -196,7 +196,7 @@ def _money(remembered: Remembered, walk: Walk, ground: Ground) -> Money | str:
 
 
 def _benchmark(walk: Walk, at: At) -> float | None:
-    """Return the benchmark's return over the run's days, in percent of the close before them, without dividends."""
+    """Return the benchmark's price return over the run's days, in percent of the close before them."""
     try:
         prices = traded_bars(BENCHMARK, walk.since, at).prices
     except BadInput:

@@ -1,7 +1,7 @@
-"""Walk-forward runs: each has its own memory, tape and clock in one folder, and can be resumed when killed.
+"""Walk-forward runs: each has a separate memory, tape and clock in one folder, and can be resumed after a kill.
 
-The work in `pm` runs before each question and once at the end; it is recorded on the tape, as decisions are. The lake
-is read at the version of the first start, so that filling it later changes nothing.
+The work in `pm` runs before each question and once at the end. Like decisions, it is recorded on the tape. The lake is
+read at its version of the first start, so that later publications change nothing.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ class Ground:
     """The environment of runs.
 
     folder: the folder that contains the folder of each run. lake: the market's lake. skills: the PM's folder of skills.
-    together: the names of runs that share a backtest's budget.
+    together: the names of the runs that share a backtest's budget.
     """
 
     folder: Path
@@ -77,8 +77,8 @@ class Ground:
 class Walked:
     """The result of a run.
 
-    decisions: the number of decisions. ends: how they ended. spent: the spending on models. stopped: the reason why it
-    stopped early, or "".
+    decisions: the number of decisions. ends: the counts of their ends. spent: the spending on models. stopped: the
+    reason for an early stop, or "".
     """
 
     name: str
@@ -181,7 +181,7 @@ def _advance(agent: Agent, at: datetime, version: int) -> None:
 
 
 def pinned_version(walk: Walk, ground: Ground) -> int:
-    """Return the lake's version of the first start. The run's settings are stored and may not change."""
+    """Return the lake's version at the first start. The run's settings are stored, and they may not change."""
     place = ground.place(walk) / "run.json"
     settings = {**asdict(walk), "since": str(walk.since), "until": str(walk.until), "triggers": list(walk.triggers)}
     settings |= {"skills": SkillLoader(ground.skills).sha256()}

@@ -1,6 +1,6 @@
 """Reversible replacement of numbers and addresses by others of the same form.
 
-It is not encryption. It only prevents a model from recognising data from its training.
+This is not encryption. It only prevents a model from recognising data from its training.
 """
 
 import base64
@@ -17,7 +17,7 @@ _HIDDEN = re.compile(re.escape(SITE) + r"([a-z2-7]+)")
 
 
 def scramble(digits: str, *, back: bool = False) -> str:
-    """Return as many other digits, or with `back` the original ones: a Feistel network over two halves."""
+    """Return other digits of the same length, or with `back` the original ones, by a Feistel network."""
     middle = len(digits) // 2
     left, right = digits[:middle], digits[middle:]
     for number in reversed(range(ROUNDS)) if back else range(ROUNDS):

@@ -1,4 +1,4 @@
-"""The desk's charts, from its records: a trade with its stop and target, and how forecasts came out."""
+"""The desk's charts, drawn from its records: a trade with its stop and target, and the results of forecasts."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""The PM's commands on the pages: each a POST with the token that does the same as the command of that name."""
+"""The PM's commands on the pages. Each is a POST with the token, and does the same as the CLI command of that name."""
 
 import getpass
 import os
@@ -48,7 +48,7 @@ _ONCE = re.compile(r"[0-9a-f]{16}", re.ASCII)
 
 
 class Commands:
-    """Constraints, own Views, changes of held positions, fills, halts, settlement, calibration and stops."""
+    """Pages for constraints, own Views, changes of held positions, fills, halts, settlement, calibration and stops."""
 
     def __init__(self, pages: DeskPages) -> None:
         self._pages = pages
@@ -74,7 +74,7 @@ class Commands:
         return [Route("/desk/commands", self.commands), *posts]
 
     def commands(self, request: Request) -> Response:
-        """Show the commands, and what is running."""
+        """Show the commands and the running decisions and backtests."""
         with self._pages.day(request) as day:
             return self._page(request, day)
 

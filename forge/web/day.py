@@ -53,7 +53,7 @@ STANDING = ("draft", "active")
 
 
 class Text(NamedTuple):
-    """A text of a record, and when it was written."""
+    """A version of a record, and when it was written."""
 
     at: datetime
     record: Any
@@ -84,7 +84,7 @@ class Day:
         return self.memory.hydrate(self.at)
 
     def texts(self, kind: str, name: str) -> list[Text]:
-        """Return every text of a record by the day, oldest first. Raises BadInput if there was none."""
+        """Return every version of a record as of the day, oldest first. Raises BadInput if there was none."""
         path = KINDS[kind].path(name)
         rows = self.remembered.all(path) if KINDS[kind].names(name) else []
         if not rows:
@@ -92,19 +92,19 @@ class Day:
         return [Text(self.remembered.written_at(row), self.remembered.record(row)) for row in rows]
 
     def all(self, kind: str) -> list[list[Text]]:
-        """Return the texts of every record of a kind, last written first."""
+        """Return the versions of every record of a kind, most recently written record first."""
         folder = KINDS[kind].folder
         names = [path.removeprefix(folder).removesuffix(".md") for path in self.remembered.paths(folder)]
         histories = [self.texts(kind, name) for name in names if KINDS[kind].names(name)]
         return sorted(histories, key=lambda texts: texts[-1].at, reverse=True)
 
     def newest(self, kind: str, cls: type[_Kind]) -> list[_Kind]:
-        """Return the current records of a kind, last written first."""
+        """Return the current records of a kind, most recently written first."""
         records = [texts[-1].record for texts in self.all(kind)]
         return [record for record in records if isinstance(record, cls)]
 
     def written(self) -> list[Text]:
-        """Return the texts written since the last session, newest first."""
+        """Return the versions written since the last session, newest first."""
         return [Text(*text) for text in records_since(self.remembered, self.morning.overnight)]
 
     def waiting(self) -> list[Pending]:
@@ -116,7 +116,7 @@ class Day:
 
     @cached_property
     def guardrails(self) -> Guardrails:
-        """The limits, which compute from the day's market."""
+        """The guardrails, which use the day's market."""
         return self.desk.guardrails(self.market, self.memory)
 
     @property
@@ -142,7 +142,7 @@ class Day:
         return in_force(self.memory.hydrate(clock.now()), self.at, self.desk.skills)
 
     def stale(self) -> list[Text]:
-        """Return open Views that were not updated for longer than the settings allow, oldest first."""
+        """Return open Views that have not been updated for longer than the settings allow, oldest first."""
         bound = self.at - timedelta(days=self.desk.config.schedules.staleness_days)
         old_views = [texts[-1] for texts in self.all("views") if texts[-1].at < bound]
         return [text for text in reversed(old_views) if text.record.status in STANDING]
@@ -153,7 +153,7 @@ class Day:
         return alerts(self.remembered, self.market, self.desk.config, self.guardrails)
 
     def figures(self, expression: Expression) -> tuple[Figure, ...]:
-        """Return an Expression's figure for each limit, in the book of the day."""
+        """Return an Expression's figure for each limit, with the book of the day."""
         return self.guardrails.figures(expression, self._portfolio, self._constraints, self.held())
 
     def room(self) -> tuple[Figure, ...]:
@@ -176,7 +176,7 @@ class Day:
         return [settlement for settlement in settlements(self.remembered) if settlement.view == view.id]
 
     def course(self, texts: Sequence[Text]) -> FollowedTrade | str:
-        """Follow an Expression from its activation to the day; return the reason if it cannot be followed."""
+        """Follow an Expression from its activation to the day. Return the reason if this is impossible."""
         try:
             course = follow_held(texts, self.market, halted_spans(self.remembered))
         except (NotFollowable, BadInput, LakeNotFound) as problem:
@@ -212,7 +212,7 @@ class Day:
         return self.newest("outcomes", Outcome)
 
     def decisions(self) -> list[DecisionStart]:
-        """Return the decisions by the day, newest first."""
+        """Return the decisions up to the day, newest first."""
         names = [name for name in self.tape.decisions() if not name.startswith(WORK)]
         starts = [decision_start(self.tape, name) for name in names]
         own = self.memory.journal.clock.name if self.desk.run else ""
@@ -227,7 +227,7 @@ class Day:
         return decision(self.tape, start, edges)
 
     def books(self, start: DecisionStart) -> list[BookLine]:
-        """Return the book's figures before a decision, and with the Expressions that it proposed."""
+        """Return the book's figures before a decision, and with the Expressions that the decision proposed."""
         memory, inputs = self.memory_of(start), self.tape.inputs(start.name)
         before = remembered_book(memory.hydrate(inputs.get("remembered", start.as_of)))
         if before is None:

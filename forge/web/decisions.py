@@ -18,7 +18,7 @@ class DecisionStart(NamedTuple):
     """A decision on the tape.
 
     question: the question. as_of: its instant. clock: the clock of its memory. trigger: query, schedule or alert.
-    failure: the reason why it has no answer, "" if it has one or did not fail.
+    failure: the reason for a missing answer, "" if there is an answer or no failure.
     """
 
     name: str
@@ -94,7 +94,7 @@ def decision(tape: Tape, start: DecisionStart, edges: list[Edge]) -> Decision:
 
 
 def _line(step: Step) -> Line:
-    # The lane of a review is named by its decision and by the step that asked for it.
+    # The lane of a review is named after its decision and the step that requested it.
     kind, _, rest = step.lane.partition(" ")
     step = step._replace(lane=f"{kind} {rest.rpartition(':')[2]}".rstrip())
     if step.kind == "tool":

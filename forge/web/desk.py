@@ -1,6 +1,6 @@
-"""The desk's pages: today, what waits for the PM, Views, Expressions, decisions, calibration and the ledger.
+"""The desk's pages: today, pending approvals, Views, Expressions, decisions, calibration and the ledger.
 
-Every page takes `?as_of=` and shows the desk of that instant; without it, of now. Reading changes nothing. A replay is
+Every page accepts `?as_of=` and shows the desk as of that instant (default: now). Reading changes nothing. A replay is
 a POST request, which writes nothing either. The module `approving` handles the PM's decisions.
 """
 
@@ -62,7 +62,7 @@ class DeskPages:
         ]
 
     def today(self, request: Request) -> Response:
-        """Show P&L, positions, risk, what needs the PM, what happened since the last session, and all of memory."""
+        """Show P&L, positions, risk, items that need the PM, changes since the last session, and all of memory."""
         with self.day(request) as day:
             views, expressions = day.all("views"), day.all("expressions")
             return self.page(
@@ -97,7 +97,7 @@ class DeskPages:
         return self.page(request, "approvals.html", day, status, **context)
 
     def calibration(self, request: Request) -> Response:
-        """Show how forecasts came out, by category."""
+        """Show the results of forecasts by category."""
         with self.day(request) as day:
             measured = [(calibration, *calibration_charts(calibration)) for calibration in day.calibrations()]
             return self.page(request, "calibration.html", day, measured=measured)
@@ -112,7 +112,7 @@ class DeskPages:
             )
 
     def retrospective(self, request: Request) -> Response:
-        """Show what was taken beside what was not, the curves of forecasts, and the lessons that wait."""
+        """Show taken and untaken trades, calibration curves, and pending lessons."""
         with self.day(request) as day:
             measured = [(calibration, *calibration_charts(calibration)) for calibration in day.calibrations()]
             taken = [outcome.pnl for outcome in day.outcomes() if outcome.pnl is not None]
@@ -132,7 +132,7 @@ class DeskPages:
         return self.page(request, "skills.html", day, status, **context)
 
     def view(self, request: Request) -> Response:
-        """Show a View: confidence over time, scenarios, what would invalidate it, its Expressions."""
+        """Show a View: confidence over time, scenarios, invalidation conditions and Expressions."""
         with self.day(request) as day:
             texts = day.texts("views", request.path_params["name"])
             values = [(text.at, text.record.confidence) for text in texts]
@@ -216,7 +216,7 @@ def _query(parts: dict[str, str]) -> str:
 
 
 def _untaken(counterfactuals: Sequence[Counterfactual]) -> dict[str, list[float]]:
-    """Return the known results of trades not taken, in percent of the opening price, by the kind of decision."""
+    """Return the known results of untaken trades, in percent of the opening price, by kind of decision."""
     results = defaultdict[str, list[float]](list)
     for each in counterfactuals:
         if each.total_return is not None:

@@ -1,9 +1,9 @@
-"""The times of FRED's releases: times of day by release, and the instant of a vintage's day.
+"""The times of FRED's releases: times of day by release, and the public instant of a vintage's day.
 
 A time of day is used only from the day on which the agency adopted it, and only on weekdays on which the release's
 calendar shows data. Every other vintage is public at the end of its New York day: up to 24 hours late, never early. A
-release delayed to another day is dated on that day. The calendar does not show a delay within the day, so the time is
-then early by the delay. Callers who can't accept this can ignore times. Pure.
+release that is delayed to another day is dated on that day. The calendar does not show a delay within the day, so the
+time is then too early by the delay. Callers that can't accept this can ignore times. Pure.
 """
 
 from collections.abc import Collection
@@ -32,7 +32,7 @@ CLOCKS = {
 
 
 def public_at(vintage: date, release: int | None, released_on: Collection[date]) -> datetime:
-    """Return when a vintage of this day became public. released_on: the days in the release's calendar."""
+    """Return when a vintage of a day became public. released_on: the days in the release's calendar."""
     clock = _clock(vintage, release, released_on)
     return end_of_day(vintage) if clock is None else new_york_at(vintage, clock.at)
 

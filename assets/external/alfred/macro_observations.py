@@ -1,8 +1,8 @@
 """Dataset `macro_observations`: every vintage of every observation of a FRED series, dated by its release.
 
 There is one unit per series. ALFRED returns at most 2,000 vintages, so long series are requested in windows of
-vintages. The first day of a later window repeats the end of the previous one and is left out. All functions except
-`collect` are pure. options: clocks = calendar | none. It selects whether a release's time of day is used on days in its
+vintages. The first day of a later window repeats the end of the previous window and is left out. All functions except
+`collect` are pure. options: clocks = calendar | none selects whether a release's time of day is used on days in its
 calendar.
 """
 
@@ -50,7 +50,7 @@ def units(scope: Scope) -> Sequence[Unit]:
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
     """Fetch the series' vintages, its observations in windows of vintages, and the calendar of its release.
 
-    The calendar is fetched last, because without it the observations are still valid, but dated later.
+    The calendar is fetched last, because the observations are valid without it and are only dated later.
     """
     vintages = fetch(_ask(VINTAGES, series_id=unit.name, limit=DATES_PAGE))
     yield vintages
@@ -73,13 +73,13 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 
 def windows(vintages: Sequence[Any]) -> list[tuple[str, str]]:
-    """Return real-time windows of at most WINDOW vintages, each beginning on the last vintage of the one before."""
+    """Return real-time windows of at most WINDOW vintages. Each begins on the last vintage of the previous window."""
     cuts = [EARLIEST, *vintages[WINDOW - 1 : -1 : WINDOW], LATEST]
     return list(pairwise(cuts))
 
 
 def _observations(series: str, start: str, end: str, fetch: Fetch) -> Iterator[Capture]:
-    """Yield the pages of a window until there are as many records as the answers state, or until a short page."""
+    """Yield the pages of a window, up to the stated number of records or a short page."""
     params = {"series_id": series, "realtime_start": start, "realtime_end": end, "limit": PAGE}
     offset = 0
     for _ in range(MOST_PAGES):
@@ -93,7 +93,7 @@ def _observations(series: str, start: str, end: str, fetch: Fetch) -> Iterator[C
 
 
 def _stated_number(capture: Capture, name: str) -> int | None:
-    """Return a number that an answer states about its list (count, limit, offset); None if it states none."""
+    """Return a number that an answer states about its list (count, limit, offset); None if it is missing."""
     try:
         return fields.whole(_body(capture).get(name))
     except Unreadable:
@@ -110,7 +110,7 @@ def _ask(path: str, **params: object) -> Request:
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """Yield the records of `_records`; one that states another value of an earlier one's vintage is marked."""
+    """Yield the records of `_records`. Mark a record that contradicts an earlier record of the same vintage."""
     return mark_repeats(
         _records(unit, captures),
         lambda record: str((record.get("problem"), record.get("date"), record.get("realtime_start"))),
@@ -119,7 +119,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
 
 
 def _records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """Yield a record per observation and vintage, and one for a window with fewer observations than it states.
+    """Yield a record per observation and vintage, and one for each window with fewer observations than stated.
 
     Raises Unparsable for an answer without its list. If another list is missing, the observations are only dated later,
     so the error is raised at the end.
@@ -136,7 +136,7 @@ def _records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, 
         carried = params.get("realtime_start") if params.get("realtime_start") in ends else None
         body = _body(capture)
         for row in _required_list(capture, "observations"):
-            # A carried row repeats a row of the window before, and that row has its own vintage.
+            # A carried row repeats a row of the previous window, which has its own vintage.
             if carried is None or not isinstance(row, dict) or row.get("realtime_start") != carried:
                 yield _record(row, body.get("realtime_start"), facts), capture
         ends.add(params.get("realtime_end", ""))
@@ -148,7 +148,7 @@ def _records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, 
 
 
 def _short(captures: Sequence[Capture]) -> Iterator[Capture]:
-    """Return the last page of each window whose pages have fewer observations than stated."""
+    """Yield the last page of each window whose pages have fewer observations than stated."""
     pages: dict[str | None, list[Capture]] = {}
     for capture in captures:
         if _is(capture, OBSERVATIONS):
@@ -174,7 +174,7 @@ def _record(row: Any, began: Any, facts: dict[str, Any]) -> Record:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """Return the vintage's day, at the release's clock time if its calendar names that day, else at its end."""
+    """Return the release's clock time on the vintage's day if the calendar lists that day, else the day's end."""
     if "problem" in record:
         return Place(run.evidence, reason=record["problem"])
     evidence = evidence_of(run, record, record["series_id"], record["date"], record["realtime_start"])
@@ -234,7 +234,7 @@ def _day(value: Any) -> date | None:
 
 
 def _members(capture: Capture, name: str) -> list[dict[str, Any]]:
-    """Return the objects of a list; none if the answer has an unknown format."""
+    """Return the objects in a list; no objects if the answer has an unknown format."""
     return [member for member in _list_or_empty(capture, name) if isinstance(member, dict)]
 
 

@@ -1,6 +1,6 @@
-"""Shared code of bars of all lengths: reads both forms of an answer, JSON and CSV, into one record per bar.
+"""Shared code of bars of all lengths: parses both forms of an answer, JSON and CSV, into one record per bar.
 
-This module decides no dates.
+This module does not decide dates.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,14 +18,14 @@ from resources.http.capture import Capture
 from resources.http.csv_lines import cells
 
 ZONES = {"US/Eastern", "America/New_York"}
-# "VOD.LON" is a listing in London, "BRK.B" a class of shares.
+# "VOD.LON" is a London listing, "BRK.B" a share class.
 EXCHANGE_LETTERS = 2
 FIGURES = ("open", "high", "low", "close", "volume")
 PARSERS = dict.fromkeys(FIGURES[:-1], required_number) | {"volume": fields.whole}
 
 
 def listed_in_new_york(scope: Scope) -> Sequence[Unit]:
-    """Return one unit per ticker. Raises BadInput for another listing, which New York's close may precede."""
+    """Return one unit per ticker. Raises BadInput for listings elsewhere, which may close later than New York."""
     units = unit_per_ticker(scope)
     for unit in units:
         if len(unit.name.rpartition(".")[2]) >= EXCHANGE_LETTERS and "." in unit.name:
@@ -34,12 +34,12 @@ def listed_in_new_york(scope: Scope) -> Sequence[Unit]:
 
 
 def figures_of(record: Record) -> object:
-    """Return the figures of a bar from either form."""
+    """Return the figures of a bar from either form of answer."""
     return [record.get(name) for name in FIGURES]
 
 
 def bars(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
-    """Yield one record per bar: ticker, stamp, interval, zone, seen_at, and the figures as spelled."""
+    """Yield one record per bar: ticker, stamp, interval, zone, seen_at, and the figures as text."""
     for capture in captures:
         shared = {
             "ticker": unit.name,
@@ -87,7 +87,7 @@ def _of_lines(capture: Capture) -> Iterator[dict[str, Any]]:
     if "timestamp" not in header:
         raise Unparsable(capture.evidence, "the lines have no timestamp")
     for line in lines:
-        # Extra cells can't be assigned to columns, whereas a missing figure only turns its own bar into a gap.
+        # Extra cells can't be assigned to columns. A missing figure only turns its own bar into a gap.
         if len(line) > len(header):
             raise Unparsable(capture.evidence, "a line has more cells than its header")
         bar = dict(zip_longest(header, line))

@@ -1,4 +1,4 @@
-"""Readers of Alpha Vantage's spellings: numbers as text, and "None", "-" or nothing for a missing one."""
+"""Parsers for Alpha Vantage's spellings: numbers as text, and "None", "-" or nothing for a missing number."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ required_number = fields.required(number)
 
 
 def word(value: Any) -> str | None:
-    """Return a name or an enumeration; None when absent. Raises Unreadable."""
+    """Return a name or an enumeration value; None when absent. Raises Unreadable."""
     return None if is_absent(value) else fields.word(value)
 
 

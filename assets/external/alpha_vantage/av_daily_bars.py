@@ -28,7 +28,7 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 
 def whole(unit: Unit, captures: Sequence[Capture]) -> Whole:
-    """Return the completely read part: every day, or for a compact answer of full length every day since its first."""
+    """Return the completely read part: all days, or the days since the first one of a full compact answer."""
     days = sorted(_bars.days(_bars.bars(unit, captures)))
     cut = unit.scope.options.get("outputsize") != "full" and len(days) >= COMPACT
     return Whole(unit.name, (("date", days[0].isoformat(), None),) if cut else ())
@@ -40,7 +40,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """Return when the bar of a day counts, if the answer was made after it."""
+    """Return when the bar of a day became available, if the answer was made after that."""
     evidence = evidence_of(run, record, record["ticker"], record["stamp"])
     try:
         day = dating.day(record["stamp"])

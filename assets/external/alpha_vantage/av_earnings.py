@@ -1,4 +1,4 @@
-"""Dataset `av_earnings`: reported earnings of Alpha Vantage, dated by their filing if the lake has it."""
+"""Dataset `av_earnings`: reported earnings from Alpha Vantage, dated by their filing if the lake has it."""
 
 from collections.abc import Hashable, Iterator, Sequence
 from datetime import date, datetime, timedelta
@@ -48,7 +48,7 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
-    """Yield one record per quarter and one per year; a year includes its last quarter."""
+    """Yield one record per quarter and one per year. A year includes its last quarter."""
     return mark_repeats(_periods(unit, captures), lambda period: (period["kind"], _end_of(period)))
 
 
@@ -81,7 +81,7 @@ def _objects(answer: Any, name: str, capture: Capture) -> list[dict[str, Any]]:
 
 
 def _running(years: Sequence[Record]) -> str | None:
-    """Return the end of the newest year if it follows the previous one too soon.
+    """Return the end of the newest year if it follows the previous year too soon.
 
     Such a year is the sum of the quarters of an unfinished year.
     """
@@ -121,7 +121,7 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def _problem(record: Record, period: date, day: date, releases: Releases | None) -> GapRule | None:
-    """Return why no report of that day can have a dated period; None if nothing contradicts it."""
+    """Return why a report of a day can't be about the period; None if nothing contradicts it."""
     if day < period:
         return contract.BEFORE_PERIOD_END
     if is_absent(record.get("reportedEPS")):
@@ -131,12 +131,12 @@ def _problem(record: Record, period: date, day: date, releases: Releases | None)
 
 
 def public_at(ticker: str, day: date, time_of_day: str, releases: Releases | None) -> tuple[datetime, str]:
-    """Return when a report of that day was public, and the rule.
+    """Return when a report of a day was public, and the rule.
 
     The instant is late by DATE_ONLY_BOUND at most, and by another day if the report was filed the day after. If a
-    filing of that evening is released after the day's end, the day's end is used. A filing before the day's close does
-    not prove a report that is stated to be after the close. If the day itself has no filing, a filing of the next day
-    is used, because the end of the stated day may be too early.
+    filing of that evening is released after the day's end, the day's end is used. A filing before the close does not
+    prove a report that is stated to be after the close. If the day has no filing, a filing of the next day is used,
+    because the end of the stated day may be too early.
     """
     if releases is not None:
         release = releases(ticker, day)

@@ -1,4 +1,4 @@
-"""Dataset `av_earnings_calendar`: expected reports as Alpha Vantage's calendar had them when it was fetched."""
+"""Dataset `av_earnings_calendar`: expected reports in Alpha Vantage's calendar, dated by the fetch."""
 
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
@@ -45,14 +45,14 @@ def entity_of(unit: Unit) -> str | None:
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """Fetch the calendar, which always comes as lines."""
+    """Fetch the calendar, which is always CSV."""
     symbol = None if unit.name == EVERY else unit.name
     horizon = unit.scope.options.get("horizon", HORIZONS[0])
     yield fetch(Request(PATH, {"function": "EARNINGS_CALENDAR", "horizon": horizon, "symbol": symbol}))
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
-    """Yield one record per line. A line of another length may be truncated, so it becomes a gap."""
+    """Yield one record per line. A line with another length than the header may be truncated and becomes a gap."""
     return mark_repeats(
         _lines(unit, captures),
         lambda line: (parsed_or_text(word, line["symbol"]), parsed_or_text(dating.day, line["fiscalDateEnding"])),

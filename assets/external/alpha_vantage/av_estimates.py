@@ -1,4 +1,4 @@
-"""Dataset `av_estimates`: consensus estimates of Alpha Vantage, available when they were fetched and never before."""
+"""Dataset `av_estimates`: consensus estimates from Alpha Vantage, dated by their fetch."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any

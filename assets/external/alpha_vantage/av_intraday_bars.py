@@ -1,8 +1,8 @@
 """Dataset `av_intraday_bars`: raw intraday bars of Alpha Vantage, dated by their end.
 
-The source does not say whether a bar's time is its start. Today it is the start: the bar 15:55 ends at the official
-close, the bar 16:00 contains the closing auction, and the last bar of a day is 19:55, not 20:00. Answers of 2018 do not
-show which one it was. Time plus length is never early in either case.
+The source does not say whether a bar's time is its start or its end. Today it is the start: the bar 15:55 ends at the
+official close, the bar 16:00 contains the closing auction, and the last bar of a day is 19:55, not 20:00. Answers of
+2018 do not show which one was used. Time plus length is never early in either case.
 """
 
 from collections.abc import Iterator, Sequence
@@ -65,7 +65,7 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 
 def whole(unit: Unit, captures: Sequence[Capture]) -> Whole:
-    """Return the part read whole: every bar of the months, or of the last 30 days but for the cut-off first."""
+    """Return the completely read part: all bars of the months, or of the last 30 days except the truncated first."""
     scope, interval = unit.scope, unit.scope.options.get("interval", "5min")
     bounds: Bounds = (("interval", interval, interval),)
     if scope.date_from and scope.date_to:
@@ -114,7 +114,7 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def start_of(stamp: Any) -> datetime:
-    """Return a bar's time in New York; if the clock shows it twice, the later one. Raises Unreadable."""
+    """Return a bar's time in New York; the later instant if the time occurs twice. Raises Unreadable."""
     return dating.new_york_clock(stated(stamp, STAMP))
 
 
@@ -129,7 +129,7 @@ def values(record: Record) -> dict[str, Any]:
 
 
 def market_session(start: datetime) -> str:
-    """Return the part of the day of a bar. Raises RecordRefused on days without a session."""
+    """Return a bar's part of the trading day. Raises RecordRefused on days without a session."""
     hours = session_by(new_york_day(start), start)
     if hours is None:
         raise RecordRefused(figures.NO_SESSION.reason)

@@ -52,7 +52,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """Return when a period's bar counts, if the answer was made after it and the bar reaches the last session."""
+    """Return when a period's bar became available, if the answer is later and the bar includes the last session."""
     evidence = evidence_of(run, record, record["ticker"], record["period"], _name(record))
     try:
         day = _day(record)
@@ -94,14 +94,14 @@ def _period(scope: Scope) -> str:
 
 
 def _day(record: Record) -> date:
-    """Return the day in a bar's name. Raises Unreadable, also for the calendar's last day, which has no end."""
+    """Return the day of a bar. Raises Unreadable, also for the calendar's last day, which has no end."""
     day = dating.day(record["stamp"])
     dating.end_of_day(day)
     return day
 
 
 def _name(record: Record) -> str:
-    """Return the first day of the period that contains the bar's day, or the bar's stamp if the stamp is not a day."""
+    """Return the first day of the bar's period, or the bar's stamp if it is not a day."""
     try:
         return days_of(record["period"], _day(record))[0].isoformat()
     except Unreadable:

@@ -2,8 +2,8 @@
 
 All functions except `collect` are pure.
 
-There is one unit per requested day, so that a busy week stays within the 10,000 items that can be paged through;
-without days there is one unit for everything updated since an instant.
+There is one unit per requested day, because at most 10,000 items can be paged through. Without days, there is one unit
+for everything updated since an instant.
 """
 
 import html
@@ -28,7 +28,7 @@ TEXTS = ("title", "teaser", "body")
 
 
 def units(scope: Scope) -> Sequence[Unit]:
-    """Return one unit per day, or one for `updated_since`. Raises BadInput for a scope without a beginning."""
+    """Return one unit per day, or one unit for `updated_since`. Raises BadInput for a scope without a start."""
     if scope.date_from is None:
         if scope.updated_since is None:
             raise BadInput("date_from", "is missing", "give date_from, or updated_since")
@@ -41,7 +41,7 @@ def units(scope: Scope) -> Sequence[Unit]:
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """Fetch pages until a short one, or as many as the scope allows."""
+    """Fetch pages up to a short page, or up to the scope's limit."""
     for page in range(unit.scope.max_pages):
         capture = fetch(_ask(unit, page))
         yield capture
@@ -68,9 +68,9 @@ def _ask(unit: Unit, page: int) -> Request:
 
 
 def whole(unit: Unit, captures: Sequence[Capture]) -> Whole | None:
-    """Return the completely read articles: those created and last updated on the unit's day, whichever of the two the
-    provider filters by. Without days, return those created since the day after the instant. None if a filter or a
-    missing page left some out.
+    """Return the completely read articles: those created and last updated on the unit's day, because the provider may
+    filter by either. Without days, return those created since the day after the instant. None if a filter or a missing
+    page excluded articles.
     """
     scope = unit.scope
     filtered = scope.tickers or scope.options.get("channels") or (scope.date_from and scope.updated_since)
@@ -83,7 +83,7 @@ def whole(unit: Unit, captures: Sequence[Capture]) -> Whole | None:
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """Yield one record per item, and one more if the last page allowed was full, because there may be others."""
+    """Yield one record per item, and one more if the last allowed page was full, because items may be missing."""
     full = 0
     for capture in captures:
         items = _items(capture)
@@ -137,7 +137,7 @@ def values(record: Record) -> dict[str, Any]:
 
 
 def _number(item: Any) -> str | None:
-    """The article's id: digits, as number or text."""
+    """Return the article's id: digits, given as a number or text."""
     try:
         number = fields.whole(item.get("id")) if isinstance(item, dict) else -1
     except Unreadable:
@@ -146,7 +146,7 @@ def _number(item: Any) -> str | None:
 
 
 def _instant(value: Any) -> datetime | None:
-    """Parse a time in RFC 2822 as the REST interface writes it, or in ISO with an offset; None for any other text."""
+    """Parse an RFC 2822 time, as in the REST interface, or an ISO time with an offset; None for any other value."""
     for reader in (dating.rfc2822, dating.iso):
         try:
             return reader(value)

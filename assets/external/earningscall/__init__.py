@@ -1,1 +1,1 @@
-"""earningscall.biz. earningscall.biz: one module per dataset; `_calls` has shared code."""
+"""earningscall.biz: one module per dataset; `_calls` has shared code."""

@@ -1,7 +1,7 @@
 """Shared code of earningscall.biz: companies, the identity of a call, and when its text was public.
 
-A call's start is never the availability of its text. The text is available a lag after the latest stated start, or
-later if the provider says that it published or wrote the text later. Pure.
+A call's text is not available at the start of the call, but a lag after the latest stated start, or when the provider
+says that it published or wrote the text, if that is later. Pure.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,15 +21,15 @@ from resources.http.capture import Capture, Request
 EVENTS = "events"
 DEFAULT_EXCHANGE = "NASDAQ"
 LAG_OPTION = "publication_lag_minutes"
-# The list of calls has stated starts that were hours early.
+# Starts in the list of calls have been hours too early.
 LEAST_LAG_OF_LISTED = timedelta(hours=12)
-# A call follows the 8-K of its release within days, but the day that is stated for it may be weeks early.
+# A call follows the 8-K of its release within days, but its stated day may be weeks too early.
 AFTER_RELEASE, RELEASED_WITHIN = timedelta(days=4), 45
 PUBLISHED = ("published_at", "publication_date")
 
 
 def companies(scope: Scope) -> list[tuple[str, str]]:
-    """Return (exchange, ticker) of each ticker, spelled "NYSE:KO", or "KO" with option `exchange`. Raises BadInput."""
+    """Return (exchange, ticker) for tickers such as "NYSE:KO", or "KO" with the option `exchange`. Raises BadInput."""
     if not scope.tickers:
         raise BadInput("tickers", "no company is named", "name tickers such as NASDAQ:MSFT")
     default = scope.options.get("exchange", DEFAULT_EXCHANGE)
@@ -41,12 +41,12 @@ def company_units(scope: Scope) -> Sequence[Unit]:
 
 
 def company(unit: Unit) -> str:
-    """Return the ticker of a unit of either kind."""
+    """Return the ticker of a unit for a company or for a quarter."""
     return unit.name.split(":")[1]
 
 
 def quarter_units(scope: Scope) -> Sequence[Unit]:
-    """Return one unit per company and fiscal quarter of option `quarters`: "2023Q1,2023Q2". Raises BadInput."""
+    """Return one unit per company and fiscal quarter in the option `quarters` ("2023Q1,2023Q2"). Raises BadInput."""
     lag(scope)
     spelled = [part.strip().upper() for part in scope.options.get("quarters", "").split(",") if part.strip()]
     if not spelled:
@@ -67,12 +67,12 @@ def _quarter(spelled: str) -> tuple[int, int]:
 
 
 def lag(scope: Scope) -> timedelta:
-    """Return the lag after a call's start, by option `publication_lag_minutes` or the setting. Raises BadInput."""
+    """Return the lag after a call's start: the option `publication_lag_minutes` or the setting. Raises BadInput."""
     return contract.publication_lag(scope.options.get(LAG_OPTION), LAG_OPTION)
 
 
 def listed_lag(scope: Scope) -> timedelta:
-    """Return the lag for a start that only the company's list states: `lag`, but at least 12 hours. Raises BadInput."""
+    """Return the lag for a start that only the company's list states: `lag`, at least 12 hours. Raises BadInput."""
     return max(lag(scope), LEAST_LAG_OF_LISTED)
 
 
@@ -117,7 +117,7 @@ def events(capture: Capture) -> tuple[str | None, list[Any]]:
 
 
 def listed_starts(captures: Sequence[Capture], call: dict[str, Any]) -> list[Any]:
-    """Return every start that the company's list states for a call, as spelled; a list may contain one call twice."""
+    """Return all starts that the company's list states for a call, as text. A list may contain a call twice."""
     quarter = call["year"], call["quarter"]
     return [
         event.get("conference_date")
@@ -130,13 +130,13 @@ def listed_starts(captures: Sequence[Capture], call: dict[str, Any]) -> list[Any
 
 
 def latest(spelled: Sequence[Any]) -> Any:
-    """Return the latest of the stated starts as spelled; None if there is none. Raises Unreadable."""
+    """Return the latest of the stated starts, as text; None if there is none. Raises Unreadable."""
     return max(((at, text) for text in spelled if (at := instant(text)) is not None), default=(None, None))[1]
 
 
 def instant(value: Any) -> datetime | None:
-    """Return a start with its local offset; None when null or blank, or if it is midnight locally or in New York, which
-    means a day without a time. Raises Unreadable.
+    """Return a start with its local offset; None when null or blank. Midnight, locally or in New York, is None too,
+    because it means a day without a time. Raises Unreadable.
     """
     moment = _exact(value)
     return None if moment is None or _midnight_of(value, moment) else moment
@@ -148,22 +148,22 @@ def _exact(value: Any) -> datetime | None:
 
 
 def _midnight_of(value: Any, moment: datetime) -> date | None:
-    """Return the later of the days that begin at this instant, in its own zone or in New York; otherwise None."""
+    """Return the day that begins at this instant, in its own zone or in New York (the later one); None otherwise."""
     readings = stated(value), moment.astimezone(NEW_YORK)
     return max((reading.date() for reading in readings if reading.time() == time()), default=None)
 
 
 def when_fetched(record: Record, run: RunFacts, *names: Any) -> Place:
-    """Return the evidence and availability of a record that is dated by its download."""
+    """Return the place of a record that is dated by its fetch."""
     return dated(evidence_of(run, record, *names), run.fetched_at or run.observed_at)
 
 
 def when_published(record: Record, run: RunFacts) -> Place:
     """Return the place of a call's text.
 
-    The text becomes available one lag after the latest of its stated starts. If a later start is only a day, the end of
-    that day counts. Without a start, it is available some days after the 8-K of its release, or without that 8-K at the
-    fetch. If the text was published or its file written later, that instant counts.
+    The text becomes available one lag after the latest of its stated starts, or at the end of a day that is stated
+    without a time. Without a start, it becomes available some days after the 8-K of its release, or without that 8-K
+    at the fetch. If the text was published or its file was written later, it is available from then.
     """
     evidence = evidence_of(run, record, record["exchange"], record["symbol"], f"{record['year']}Q{record['quarter']}")
     starts = (record.get("start"), *record["listed"])
@@ -182,9 +182,9 @@ def when_published(record: Record, run: RunFacts) -> Place:
 
 
 def publication(texts: Sequence[Any]) -> datetime | None:
-    """Return the latest of the stated publications. Midnight means a day without a time, which counts at its end.
+    """Return the latest of the stated publications; None if there is none. Raises Unreadable.
 
-    None without one. Raises Unreadable.
+    Midnight means a day without a time, so the end of that day is used.
     """
     return max(filter(None, map(_publication, texts)), default=None)
 
@@ -232,7 +232,7 @@ def later(*texts: Any) -> datetime | None:
 def written_by(capture: Capture) -> datetime | None:
     """Return when the provider had certainly written the answer's file; None without a header.
 
-    The file existed when it was fetched. A future or unreadable header proves only this.
+    For a future or unreadable header, this is the fetch, when the file existed.
     """
     header = capture.headers.get("last-modified")
     if header is None:
@@ -244,7 +244,7 @@ def written_by(capture: Capture) -> datetime | None:
 
 
 def modified(capture: Capture) -> datetime | None:
-    """Return when the provider last wrote the answer's file, by its header."""
+    """Return when the provider last wrote the answer's file, according to its header."""
     try:
         return dating.rfc2822(capture.headers.get("last-modified"))
     except Unreadable:

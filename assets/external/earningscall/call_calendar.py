@@ -1,4 +1,4 @@
-"""Dataset `call_calendar`: the calls listed for a day, available when fetched. Pure but for `collect`."""
+"""Dataset `call_calendar`: the calls listed for a day, dated by the fetch. Pure except for `collect`."""
 
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta

@@ -1,4 +1,4 @@
-"""Dataset `call_events`: the calls listed for a company, available when fetched.
+"""Dataset `call_events`: the calls listed for a company, dated by the fetch.
 
 All functions except `collect` are pure.
 """

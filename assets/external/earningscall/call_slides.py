@@ -1,4 +1,4 @@
-"""Dataset `call_slides`: a call's slide deck, its facts and its hash; the capture keeps the PDF. Pure but `collect`."""
+"""Dataset `call_slides`: facts and hashes of slide decks; captures keep the PDFs. Pure except for `collect`."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -38,7 +38,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """Return the place by `_calls.when_published`."""
+    """Return the place according to `_calls.when_published`."""
     return calls.when_published(record, run)
 
 

@@ -1,4 +1,4 @@
-"""Dataset `call_transcripts`: the text of a call, dated by its publication or by its start and a lag.
+"""Dataset `call_transcripts`: the texts of calls, dated by publication or by start plus a lag.
 
 All functions except `collect` are pure. There is one unit per company and fiscal quarter, so that a refusal affects
 only that call.
@@ -56,7 +56,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """Return the place by `_calls.when_published`."""
+    """Return the place according to `_calls.when_published`."""
     return calls.when_published(record, run)
 
 
@@ -82,13 +82,13 @@ def values(record: Record) -> dict[str, Any]:
 
 
 def _whole(body: Mapping[str, Any]) -> str | None:
-    """Return the text of an answer without turns: in one piece, or remarks and questions. Raises Unreadable."""
+    """Return the text of an answer without turns: a single text, or remarks and questions. Raises Unreadable."""
     parts = [fields.text(body.get(name)) for name in ("prepared_remarks", "questions_and_answers")]
     return fields.text(body.get("text")) or "\n\n".join(filter(None, parts)) or None
 
 
 def _turns(body: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the speakers' turns with their facts; blank ones are left out. Raises Unreadable."""
+    """Return the speakers' turns with their facts, without blank turns. Raises Unreadable."""
     names = body.get("speaker_name_map_v2") or {}
     if not isinstance(names, dict):
         raise Unreadable("no names of speakers")

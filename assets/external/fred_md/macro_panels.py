@@ -1,4 +1,4 @@
-"""Dataset `macro_panels`: FRED-MD's monthly files, each one vintage of the panel. Pure but for `collect`."""
+"""Dataset `macro_panels`: FRED-MD's monthly files, each a vintage of the panel. Pure except for `collect`."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ from resources.http.csv_lines import cells
 from resources.http.providers.fred_md import PROVIDER
 
 _VINTAGE = re.compile(r"([1-9]\d{3}-(?:0[1-9]|1[0-2]))(?:-md)?\.csv", re.ASCII)
-# Spellings of months in a file's first column. The first one that fits the most lines is used.
+# Spellings of months in a file's first column. The first spelling that fits the most lines is used.
 _SPELLINGS = tuple(
     re.compile(pattern, re.ASCII)
     for pattern in (
@@ -53,7 +53,7 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
     """Yield one record per month and series with a value.
 
-    Raises Unparsable without a header or lines of cells, and if no line names a month.
+    Raises Unparsable if the header or all lines of cells are missing, or if no line names a month.
     """
     for capture in captures:
         lines = cells(capture)
@@ -92,7 +92,7 @@ def _month(
 ) -> Iterator[Record]:
     """Yield the values of one month.
 
-    A line of another length or without a month is yielded as one record, which becomes a gap.
+    A line with another length than the header, or without a month, is yielded as one record, which becomes a gap.
     Blank cells are skipped.
     """
     if len(line) != len(header) or month is None:

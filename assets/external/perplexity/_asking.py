@@ -1,7 +1,7 @@
 """Perplexity's requests: one per question, with the filters of a scope under the provider's names.
 
-Date filters only reduce the number of results, which are dated and checked like all others. web_results and
-web_syntheses share the requests, and therefore their captures.
+Date filters only reduce the number of results. Results are dated and checked in any case. web_results and web_syntheses
+share the requests, and therefore their captures.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -120,9 +120,9 @@ def _filters(scope: Scope) -> dict[str, Any]:
 
 
 def _schema(options: Mapping[str, str]) -> dict[str, Any] | None:
-    """Return the form that a JSON schema gives the model's text, or None. Raises BadInput.
+    """Return the response format for a JSON schema in the options, or None. Raises BadInput.
 
-    A date in such a text is still the model's word and proves nothing, so the text stays prose.
+    A date in such a response is still the model's claim and proves nothing, so the response stays prose.
     """
     text = options.get("response_format")
     if text is None:
@@ -137,7 +137,7 @@ def _schema(options: Mapping[str, str]) -> dict[str, Any] | None:
 
 
 def _american(day: date | None) -> str | None:
-    """Return a day as `M/D/YYYY`, the spelling that the filters read."""
+    """Return a day as `M/D/YYYY`, the spelling of the filters."""
     return f"{day.month}/{day.day}/{day.year}" if day else None
 
 

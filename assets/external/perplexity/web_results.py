@@ -1,4 +1,4 @@
-"""Dataset `web_results`: pages a search found, dated by days the provider claims. Pure.
+"""Dataset `web_results`: pages found by a search, dated by the days that the provider claims. Pure.
 
 This feed reads only the search results of a chat answer; web_syntheses reads the prose.
 """
@@ -42,8 +42,8 @@ def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, 
 
 
 def _results(capture: Capture) -> list[Any]:
-    """Return `results` of a search, `search_results` of a chat answer (which may be null), or a bare list of either;
-    for several questions there is a list for each. Raises Unparsable.
+    """Return `results` of a search, `search_results` of a chat answer (which may be null), or a bare list of either.
+    Several questions have one list each. Raises Unparsable.
     """
     body = capture.json()
     chat = not capture.url.endswith("/search")
@@ -56,7 +56,7 @@ def _results(capture: Capture) -> list[Any]:
 
 
 def _rank(result: Any, place: int) -> tuple[bool, int, int]:
-    """Rank results with one address: dated before undated, then the longer passage, then the first."""
+    """Rank results with the same address: dated before undated, then by longer passage, then by position."""
     try:
         is_dated = _claimed(result.get("date")) is not None
     except (Unreadable, AttributeError):
@@ -65,9 +65,9 @@ def _rank(result: Any, place: int) -> tuple[bool, int, int]:
 
 
 def _claimed(value: Any) -> datetime | None:
-    """Return the latest instant of a claim; None when null or blank. Raises Unreadable.
+    """Return the latest possible instant of a claim; None when null or blank. Raises Unreadable.
 
-    A day ends in New York; a time without an offset is read in the last time zone on Earth.
+    A day ends in New York. A time without an offset is read in the last time zone on Earth.
     """
     claim = fields.word(value)
     if claim is None:

@@ -1,6 +1,6 @@
 """Dataset `web_syntheses`: the prose of chat answers, for open mode only. Pure.
 
-The requests are those of web_results, so the second dataset reads the captures of the first.
+The requests are those of web_results, so this dataset can read the same captures.
 """
 
 import re
@@ -17,9 +17,9 @@ from pitlake.errors import BadInput
 from resources.http.capture import Capture
 from resources.http.providers.perplexity import PROVIDER
 
-# A block without an end extends to the end of the text, because all text after its beginning may belong to it.
+# A block without an end tag extends to the end of the text, because all later text may belong to it.
 _THOUGHT = re.compile(r"<think\b[^<>]*>.*?(?:</think\s*>|\Z)", re.DOTALL | re.IGNORECASE)
-# The text before an end without a beginning belongs to a block whose beginning was cut off.
+# Text before an end tag without a start tag belongs to a block whose start was cut off.
 _HEADLESS = re.compile(r"\A.*</think\s*>", re.DOTALL | re.IGNORECASE)
 
 
@@ -38,7 +38,7 @@ def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, 
 
 
 def without_thoughts(prose: str) -> tuple[str, int]:
-    """Return prose without its <think> blocks, and how many there were."""
+    """Return prose without its <think> blocks, and the number of blocks."""
     text, count = _THOUGHT.subn("", prose)
     text, headless = _HEADLESS.subn("", text)
     return text.strip(), count + headless
