@@ -1,7 +1,6 @@
-"""The base of all normalisers, which are pure functions that turn each source record into a row or a gap, and of the
-graph's extractors. `assets.runs` and `assets.feeds.runs` read records, collect them by day and stage them; the
-factories make the Dagster assets. A dataset's module defines one `Extractor` (assets/graph) or one `Feed`
-(assets/external).
+"""The base of normalisers, pure functions that turn each source record into a row or a gap, and of the graph's
+extractors. `assets.runs` and `assets.feeds.runs` read records, collect them by day and stage them. The factories make
+the Dagster assets. A dataset's module defines one `Extractor` (assets/graph) or one `Feed` (assets/external).
 """
 
 import hashlib
@@ -45,11 +44,11 @@ class Releases(Protocol):
     """The releases of filings in the lake. See assets.feeds.releases."""
 
     def release(self, accession_no: str, cik: str, filing_date: date | None = None) -> Release | None:
-        """Return when EDGAR released a filing of that CIK; None if the lake does not have it."""
+        """Return when EDGAR released a filing of a CIK; None if the lake lacks the filing."""
         ...
 
     def __call__(self, ticker: str, day: date) -> datetime | None:
-        """Return the release of the ticker's 8-K with item 2.02 accepted on that New York day, or None."""
+        """Return the release of the ticker's 8-K with item 2.02 that was accepted on a New York day, or None."""
         ...
 
     def silent_around(self, ticker: str, day: date) -> bool:
@@ -61,7 +60,7 @@ class Splits(Protocol):
     """The share splits on record. See assets.splits."""
 
     def __call__(self, ticker: str, after: date, until: date) -> float | None:
-        """Return the number of shares that one share of `after` is on `until`; None if it is not proven."""
+        """Return the number of shares on `until` that one share of `after` has become; None if it is not proven."""
         ...
 
 
@@ -69,7 +68,7 @@ class Statements(Protocol):
     """The lake's earlier statements. See assets.feeds.naming."""
 
     def __call__(self, dataset: Dataset, column: str, values: Collection[str]) -> list[dict[str, Any]]:
-        """Return every revision of rows with these values in a column, oldest first: columns and both instants."""
+        """Return every revision of rows with these values in a column, oldest first, with columns and both instants."""
         ...
 
     def __hash__(self) -> int: ...
@@ -79,12 +78,12 @@ class Statements(Protocol):
 class RunFacts:
     """The context of a run: its clock, its settings and the lake's earlier facts.
 
-    publication_lag: added to a call's start to get the availability of its text. as_accepted: whether filings count
-    from their acceptance instead of their release. bars_count_from: the lake's rule that dates bars of outside sources.
+    publication_lag: the time between a call's start and the availability of its text. as_accepted: whether filings are
+    available from their acceptance instead of their release. bars_count_from: the lake's rule for dating outside bars.
     fetched_at, evidence: time and evidence of the record's capture. location: its address without parts that are
-    specific to this request. They are None and "" for the graph. releases: the lake's releases of filings, for outside
-    feeds. statements: the lake's earlier statements. splits: the lake's splits. earlier: returns the usable captures of
-    the same request that were taken before a capture.
+    specific to this request. For the graph, these are None and "". releases: the lake's releases of filings, for
+    outside feeds. statements: the lake's earlier statements. splits: the lake's splits. earlier: returns the usable
+    captures of the same request that were taken before a capture.
     """
 
     observed_at: datetime
@@ -141,7 +140,7 @@ class Row:
 class Gap:
     """A record that becomes a gap, and the reason.
 
-    available_at: the instant from which the gap may be shown. It is the record's own proven instant, or None for the
+    available_at: the instant from which the gap may be shown: the record's own proven instant, or None for the
     observation.
     """
 
@@ -154,8 +153,8 @@ class Gap:
 
 @dataclass(frozen=True, kw_only=True)
 class Contest:
-    """How records about the same thing are resolved: within `group`, the contender with the highest rank keeps its
-    rows. A loser's rows with the content of a winning row count as repeats, and its other rows become gaps. labels: the
+    """The rule for several records about the same thing: within `group`, the contender with the highest rank keeps its
+    rows. A loser's rows with the content of a winning row are repeats, and its other rows become gaps. labels: the
     columns in which repeats may differ, such as the ticker.
     """
 
@@ -167,13 +166,13 @@ class Contest:
 
 
 def whole_record(record: Record) -> Iterable[Record]:
-    """Return the record itself: the usual case, in which one record of the stream is one source record."""
+    """Return the record itself, for the usual case that one record of the stream is one source record."""
     return (record,)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Normaliser:
-    """How one dataset's source records become rows and gaps.
+    """The conversion of one dataset's source records to rows and gaps.
 
     batch: the number of records converted to Arrow at once. It limits memory, so larger records have a smaller batch.
     """
@@ -200,7 +199,7 @@ class Normaliser:
         return self.outcome(record, self.place(record, run), run)
 
     def place(self, record: Record, run: RunFacts) -> Place:
-        """Return the place of a record. If `locate` can't handle its shape, the record is identified by its content."""
+        """Return the place of a record. A record whose shape `locate` can't handle is identified by its content."""
         try:
             return self.locate(record, run)
         except UNFORESEEN:
@@ -210,7 +209,7 @@ class Normaliser:
     def outcome(self, record: Record, place: Place, run: RunFacts) -> Row | Gap:
         if place.reason or place.available_at is None:
             return self._gap(place, place.reason, run)
-        naive = place.available_at.tzinfo is None  # The value can't be compared; the gate refuses the column by name.
+        naive = place.available_at.tzinfo is None  # It can't be compared; the gate refuses the column by name.
         if not naive and place.available_at > run.observed_at:
             return self._gap(place, self.future.reason, run)
         try:
@@ -235,16 +234,16 @@ class Normaliser:
 
 @dataclass(frozen=True, kw_only=True)
 class Extractor(Normaliser):
-    """One dataset's extraction from the graph.
+    """The extraction of one dataset from the graph.
 
-    windows: Cypher with $lo and $hi, day texts that bound the record's timestamp text (lo <= text < hi). They only
+    windows: Cypher with $lo and $hi, day strings that bound the record's timestamp (lo <= timestamp < hi). They only
     reduce work; `locate` decides. sweeps: Cypher with $dated, a regular expression, for records that no window can
-    match (no readable date, no parent), so that nothing is lost silently. prepared: a function that adds the facts of
-    the graph and the lake that the extractor needs; it is called once per run, with the requested days. after: datasets
-    of the lake that it needs. margin: days by which windows are widened on each side, because a text's day depends on
-    its offset; 0 if the text is a New York day. trail: the number of days by which a record's own day may follow its
-    text's day, apart from offsets. trail_of: the same for the records of a certain day, if it is smaller. others: the
-    queries of all datasets of the graph, which name what some dataset reads.
+    match (no readable date, no parent), so that nothing is lost silently. prepared: a function that adds the required
+    facts of the graph and the lake; it is called once per run, with the requested days. after: the required datasets of
+    the lake. margin: days by which windows are widened on each side, because the day of a timestamp depends on its
+    offset; 0 if timestamps are New York days. trail: the number of days by which a record's own day may follow its
+    timestamp's day, apart from offsets. trail_of: the same for the records of a certain day, if smaller. others: the
+    queries of all datasets of the graph.
     """
 
     windows: tuple[str, ...]
@@ -262,7 +261,7 @@ class Extractor(Normaliser):
         return (*self.windows, *self.sweeps)
 
     def texts_of(self, days: Iterable[date]) -> date:
-        """Return the first day that the text of a record of these days can have, ignoring offsets."""
+        """Return the first possible timestamp day of the records of these days, ignoring offsets."""
         return min(day - timedelta(days=self.trail_of(day) if self.trail_of else self.trail) for day in days)
 
 
@@ -282,7 +281,7 @@ def iso_day(spelled: str) -> date:
         raise Unreadable("no such day") from None
 
 
-day_of = lru_cache(maxsize=16_384)(new_york_day)  # The facts of a filing and the bars of a day share their instant.
+day_of = lru_cache(maxsize=16_384)(new_york_day)  # All facts of a filing and all bars of a day share one instant.
 
 
 def parsed(record: Record, parsers: Mapping[str, Parser]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Makes a Dagster asset of an extractor.
 
-The asset writes, audits and publishes, and then reports the result. pitlake decides what is published, not Dagster:
+The asset writes, audits and publishes, and then reports the result. pitlake, not Dagster, decides what is published:
 when Dagster shows a failed blocking check, nothing was published.
 """
 
@@ -40,7 +40,7 @@ SOURCE = dg.AssetSpec(
     kinds={"neo4j"},
 )
 POOL = "source_graph"
-# If the server is briefly unreachable, the run is retried, but not if a check refused it (see `shown`).
+# A run is retried if the server is briefly unreachable, but not if a check refused it (see `dagster_events`).
 RETRY = dg.RetryPolicy(max_retries=2, delay=10, backoff=dg.Backoff.EXPONENTIAL, jitter=dg.Jitter.PLUS_MINUS)
 CELL_CHARACTERS = 80
 AssetEvents = Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]
@@ -49,7 +49,7 @@ AssetDecorator = Callable[[Materialise], dg.AssetsDefinition]
 
 
 def graph_asset(extractor: Extractor, partitions: dg.PartitionsDefinition[str]) -> dg.AssetsDefinition:
-    """Return the asset of a graph dataset, with the dataset's name, by New York day unless it is a snapshot."""
+    """Return the asset of a graph dataset, named after it and partitioned by New York day unless it is a snapshot."""
     with warnings.catch_warnings(action="ignore", category=dg.BetaWarning):  # backfill_policy, for years
         return _asset(extractor, partitions)
 
@@ -96,7 +96,7 @@ def dataset_asset(
 ) -> AssetDecorator:
     """Return the decorator that makes an asset of a dataset, described by its contract; `more` is passed to Dagster.
 
-    Without the asset, its checks that need no run are made on the lake as it is.
+    If only checks are selected, those that need no run are executed on the lake as it is.
     """
     spec = dg.AssetSpec(
         dataset.name,
@@ -110,7 +110,7 @@ def dataset_asset(
         freshness_policy=dg.FreshnessPolicy.time_window(dataset.freshness) if dataset.freshness else None,
         automation_condition=automation_condition,
         partitions_def=partitions_def,
-        skippable=True,  # A run of named releases reports each of them itself.
+        skippable=True,  # A run of named releases reports each release itself.
     )
 
     def decorate(materialise: Materialise) -> dg.AssetsDefinition:
@@ -133,7 +133,7 @@ def dataset_asset(
 def _standing_checks(
     context: dg.AssetExecutionContext, dataset: Dataset, lake: LakeResource
 ) -> Iterator[dg.AssetCheckResult]:
-    """Yield the results of the chosen checks that need no run, and log the names of the others."""
+    """Yield the results of the selected checks that need no run, and log the names of the other checks."""
     chosen_checks = {key.name for key in context.selected_asset_check_keys}
     with not_retried():
         results = list(check_results(dataset, check_lake(dataset, lake.open())))
@@ -159,7 +159,7 @@ def dagster_events(
 ) -> AssetEvents:
     """Yield the report as Dagster events: a materialisation with its checks, or the checks and a failure.
 
-    more: metadata of the run, in addition to that of the report.
+    more: metadata of the run in addition to the report's.
     """
     log_report(context, report)
     checks = list(check_results(dataset, report.checks))
@@ -173,7 +173,7 @@ def dagster_events(
 
 
 def log_report(context: dg.AssetExecutionContext, report: RunReport) -> None:
-    """Log warnings of a run, and if it published, its counts and version as one line."""
+    """Log the warnings of a run and, if it published, its counts and version in one line."""
     for note in (*report.notes, *refused_records(report)):
         context.log.warning(note)
     if isinstance(report.outcome, Published):
@@ -183,13 +183,13 @@ def log_report(context: dg.AssetExecutionContext, report: RunReport) -> None:
 
 
 def _refused(check: CheckResult) -> int:
-    """Return how many records a check turned into gaps."""
+    """Return the number of records that a check turned into gaps."""
     counts = [fact for name, fact in check.facts.items() if name != "rows" and isinstance(fact, int)]
     return sum(counts) if check.name in REFUSING and not check.passed else 0
 
 
 def refused_records(report: RunReport) -> Iterator[str]:
-    """Yield one line per check that refused records, with their number, the reasons and some of the records."""
+    """Yield one line per check that refused records, with the counts by reason and some of the records."""
     for check in report.checks:
         if check.name in REFUSING and not check.passed:
             counts = ", ".join(f"{name}={fact}" for name, fact in check.facts.items() if name != "rows")
@@ -198,8 +198,8 @@ def refused_records(report: RunReport) -> Iterator[str]:
 
 
 def _add_day_metadata(context: dg.AssetExecutionContext, published: Published, whole: dict[str, Any]) -> None:
-    """Add each day's counts to its own partition, and the run's counts only to the last partition, because otherwise a
-    range would store them for each day.
+    """Add each day's counts to its partition. Add the run's counts only to the last partition, so that a range does not
+    store them for each day.
     """
     last = max(context.partition_keys)
     for day in context.partition_keys:
@@ -215,7 +215,7 @@ def refusal_metadata(refusal: CheckFailed) -> dict[str, dg.MetadataValue]:
 
 
 def run_metadata(report: RunReport, published: Published) -> dict[str, Any]:
-    """Return the metadata that the page of a published run shows."""
+    """Return the metadata that Dagster shows for a published run."""
     total = published.total
     gaps = [
         dg.TableRecord({"type": kind, "reason": reason, "count": count})
@@ -244,7 +244,7 @@ def description(dataset: Dataset) -> str:
 
 
 def column_schema(dataset: Dataset) -> dg.TableSchema:
-    """Return the columns agents see, from the contract."""
+    """Return the columns that agents see, according to the contract."""
     nullable = {column.name for column in dataset.columns if not column.required}
     return dg.TableSchema(
         [
@@ -260,7 +260,7 @@ def column_schema(dataset: Dataset) -> dg.TableSchema:
 
 
 def preview(rows: pa.Table) -> str:
-    """Return the first staged rows as a Markdown table, long texts cut."""
+    """Return the first staged rows as a Markdown table with long texts truncated."""
     if not rows.num_rows:
         return "none"
     names = rows.column_names

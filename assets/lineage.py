@@ -1,6 +1,6 @@
 """Column lineage for Dagster: the graph properties behind a dataset's columns, from its own queries.
 
-A column that no query returns under its own name has no lineage here; it is computed from others, or from the run.
+A column that no query returns under its own name has no lineage here, because it is computed from others or the run.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""The order in which datasets are loaded: each after the datasets that date, name or make its records.
+"""The order in which datasets are loaded: each one after the datasets that date, name or produce its records.
 
 Dagster's assets, `pitlake sync`, `pitlake fetch`, bulk loads and replays all take their order from here.
 """
@@ -17,7 +17,7 @@ from assets.graph import all_extractors
 
 @cache
 def dependencies() -> dict[str, tuple[str, ...]]:
-    """Return the datasets that each dataset needs first, as its feed, extractor or derivation declares."""
+    """Return the datasets that each dataset needs first, as declared by its feed, extractor or derivation."""
     declared: dict[str, Feed | Extractor] = {**all_feeds(), **all_drops(), **all_extractors()}
     derived = {module.DATASET.name: module.READS for module in (names, earnings_events, text_vectors)}
     return {name: source.after for name, source in declared.items()} | derived | {"drift": tuple(all_feeds())}

@@ -18,7 +18,7 @@ _ANY_LABEL = re.compile(r"labels\((\w+)\)")
 
 
 def bound(query: str, variable: str, position: int) -> str:
-    """Return the labels or relations of a variable at a position: those of its last binding before, joined by |."""
+    """Return the labels or relations of a variable at a position, from its last earlier binding, joined by |."""
     if variable in _ANY_LABEL.findall(query):
         return ENTITIES
     labels = {match[1]: match[2] for match in _LABELLED.finditer(query, 0, position)}
@@ -36,6 +36,6 @@ def edges(query: str) -> Iterator[Edge]:
         for kind in kinds.split("|"):
             for near in first.split("|"):
                 for far in last.split("|"):
-                    # One query reads every relation from an event to an entity; these two lead only to companies.
+                    # One query reads all relations from an event to an entity, but these two lead only to companies.
                     if kind not in TO_COMPANIES or far == "Company":
                         yield (far, kind, near) if to_left else (near, kind, far)

@@ -1,5 +1,5 @@
-"""Reads the graph for some days: it streams windows, stores every record under its own day, and passes days to the
-stage. The extractor decides what a record becomes, and `assets.runs` decides what is published.
+"""Reads the graph for some days: streams windows, stores every record under its own day, and passes days to the
+stage. The extractor turns records into rows or gaps, and `assets.runs` decides what is published.
 """
 
 import gc
@@ -36,7 +36,7 @@ class Span(NamedTuple):
 
 @dataclass
 class Strays:
-    """The source returned records outside the requested range."""
+    """The records that the source returned outside of the requested range."""
 
     count: int = 0
     examples: list[str] = field(default_factory=list)
@@ -49,10 +49,10 @@ class Strays:
 
 
 class Spans:
-    """Days as contiguous spans in order, each as long as the size of the previous spans allows: `met` reports the
-    number of records.
+    """Contiguous spans of days in order. The length of a span depends on the number of records in the last span, which
+    `met` reports.
 
-    If there are few records, few queries are needed; if there are many, a span is limited so that it fits into memory.
+    With few records, spans are long and few queries are needed; with many records, a span is short to fit into memory.
     """
 
     def __init__(self, days: Iterable[date], batch: int) -> None:
@@ -79,7 +79,7 @@ class Spans:
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Pause Python's cycle collector: records contain no cycles, and it would scan them repeatedly."""
+    """Pause Python's cycle collector, which would repeatedly scan the records although they contain no cycles."""
     running = gc.isenabled()
     gc.disable()
     try:
@@ -129,7 +129,7 @@ class _Reading:
     def sweep(self) -> None:
         """Read the records that no window can match, before the windows.
 
-        If a window matches such a record nevertheless, that match is a repeat.
+        If a window nevertheless matches such a record, the match is a repeat.
         """
         for cypher in self._extractor.sweeps:
             for record in self._records(cypher, {"dated": DATED}):
@@ -139,7 +139,7 @@ class _Reading:
                     self._file(record, place, place.day)
 
     def snapshot(self, clock: Callable[[], datetime]) -> None:
-        """Read everything, and date it once all of it is read, because no record is available before it was seen."""
+        """Read all records and then date them, because no record is available before it was observed."""
         records = [record for cypher in self._extractor.windows for record in self._records(cypher, {})]
         self._run = replace(self._run, observed_at=clock())
         for record in records:
@@ -183,6 +183,6 @@ class _Reading:
 
 
 def as_dicts(batch: Sequence[Any]) -> Iterator[Record]:
-    """Yield the driver's records as dicts. A Record's own iterator is Python code; the tuple's is C."""
+    """Yield the driver's records as dicts. The tuple's iterator is used, because a Record's own one is slower."""
     keys = batch[0].keys()
     return (dict(zip(keys, tuple.__iter__(record), strict=True)) for record in batch)

@@ -1,4 +1,4 @@
-"""Runs an extractor over days: reads, stages, audits, and publishes as one commit, or reports the reason.
+"""Runs an extractor over days: reads, stages, audits, and publishes as one commit or reports a refusal.
 
 This module does not use Dagster. pitlake.lake decides what may be published.
 """
@@ -32,9 +32,9 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class RunReport:
-    """The result of a run: it published, or it was refused and published nothing.
+    """The result of a run, which either published or was refused and published nothing.
 
-    gaps: the number of staged gaps by (type, reason). preview: the first rows; empty for outcomes and if no row passed.
+    gaps: the number of staged gaps by (type, reason). preview: the first rows; empty for outcomes or if no row passed.
     notes: failures to report or store something after the outcome.
     """
 
@@ -60,10 +60,10 @@ def attempt_partitions(
     """Extract and publish the records of these New York days as one lake version; a snapshot dataset ignores them.
 
     observed_at: the run's clock. By default it is the wall clock, which is read before the first record to decide what
-    is public, and after the last record to date new content. No change is therefore dated before it was seen. audits:
+    is public, and after the last record to date new content, so that no change is dated before it was observed. audits:
     checks in addition to the lake's own audit, such as `checks.expectations.expected`. The results of the checks are
-    stored in the lake in either case. Raises GraphError, LakeError, and BadInput if a day precedes the dataset's first
-    day or the lag is out of range; nothing is published then.
+    always stored in the lake. Raises GraphError, LakeError, and BadInput if a day precedes the dataset's first day or
+    the lag is out of range. Nothing is published in these cases.
     """
     dataset = extractor.dataset
     early = [day for day in days if day < dataset.first_day]
@@ -90,10 +90,10 @@ def attempt_partitions(
 def concluded(
     stage: Stage, lake: Lake, fill: Callable[[], None], read_clock: Callable[[], datetime], audits: Sequence[Audit] = ()
 ) -> RunReport:
-    """Fill a stage, publish it, and report. Every run ends here; a refusal publishes nothing and is reported.
+    """Fill a stage, publish it, and return a report. Every run ends here. A refusal publishes nothing and is reported.
 
-    Before the outcome, a failure raises an error and nothing was published. After it, no error is raised: a failure to
-    report or store something is logged as a warning with the version and added to the report's notes.
+    Before the outcome, a failure raises an error, and nothing is published. After the outcome, no error is raised: a
+    failure to report or store something is logged as a warning with the version and added to the report's notes.
     """
     outcome: Published | CheckFailed
     try:
@@ -182,5 +182,5 @@ def _report(staged: Staged, outcome: Published | CheckFailed, checks: tuple[Chec
         gaps=Counter(pairs),
         preview=pa.Table.from_pylist(
             preview.to_pylist(), preview.schema
-        ),  # Copy the rows, because the stage's files are about to be removed.
+        ),  # Copy the rows, because the stage's files will be removed.
     )

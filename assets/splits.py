@@ -1,7 +1,7 @@
 """Recorded share splits and their effect on prices, for all code that compares prices across a split.
 
-Sources state a split once, twice within a week, or with two ratios: `merged` decides what is certain. `LakeSplits`
-reads the lake's records lazily; nothing is written here. Only polls prove that there was no split.
+Sources state a split once, twice within a week, or with two ratios; `merged` decides what is certain. `LakeSplits`
+reads the lake's records lazily. Only polls prove that there was no split. This module writes nothing.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,23 +21,23 @@ from pitlake.questions.tickers import Tickers, spelled
 
 DATASETS = ("splits", "polygon_splits")
 EVIDENCE = (*DATASETS, "sec_facts", "companies", "names")
-"""The datasets that a figure per share needs first, because they show its company's splits, or that there is none."""
-# Sources may date one split on two days that are up to this far apart. Two separate splits with the same ratio are
-# never so close together.
+"""The datasets that a figure per share needs first, because they show whether its company had splits."""
+# Sources may date one split on two days that are up to this far apart. Separate splits with the same ratio are never
+# this close.
 SAME_SPLIT_WITHIN = timedelta(days=7)
 SAME_RATIO = 1e-3
-# A split counts as executed from the close of its day's session, 16 hours after that day's midnight.
+# A split is executed at the close of its day's session, 16 hours after midnight.
 UNTIL_CLOSE = timedelta(hours=16)
-# The smallest overnight move that may be an unrecorded split: that of a 3:2 split, less a tenth for the night's own
-# move. On 12,147 nights, five large companies moved as much without a split only once.
+# The smallest overnight move that may be an unrecorded split: a 3:2 split, less a tenth for the night's own move. On
+# 12,147 nights, five large companies moved this much without a split only once.
 ODD_JUMP = log(1.35)
-# If the market moves a price so far, the traded shares and the traded money are at least this many times those of the
-# day before. A split changes neither. Without such a move, volume grows by as much on 5 of 1,000 nights.
+# If the market moves a price so far, the traded shares and the traded money are at least this many times the previous
+# day's. A split changes neither. Without such a move, volume grows this much on 5 of 1,000 nights.
 ODD_VOLUME = log(3)
-# The largest move that volume can explain: that of a 2:1 split, plus a tenth for the night's own move. Only a recorded
-# split explains a larger one.
+# The largest move that volume can explain: a 2:1 split, plus a tenth for the night's own move. Only a recorded split
+# explains a larger move.
 MOST_MOVE = log(2.2)
-# The smallest return over a window that a 2:1 split may have caused. The volume in a window is unknown.
+# The smallest return over a window that a 2:1 split may have caused. A window's volume is unknown.
 ODD_RETURN = log(2) - 0.1
 # A smaller split can't be distinguished from an ordinary overnight move.
 LEAST_SPLIT = log(1.2)
@@ -47,7 +47,7 @@ SELECT [ticker, {cik}], execution_date, split_to / split_from AS ratio FROM {row
 WHERE split_from > 0 AND split_to > 0
 QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY e.available_at DESC, content_hash DESC) = 1
 """
-# A record that became a gap may be a split too: the source stated its ticker, and mostly its day.
+# A record that became a gap may be a split too. The source stated its ticker and usually its day.
 WITHHELD = """
 SELECT DISTINCT [ticker], day, NULL FROM (
     SELECT
@@ -60,7 +60,7 @@ SELECT DISTINCT [ticker], day, NULL FROM (
 ) WHERE ticker IS NOT NULL
 """
 RATIO = "us-gaap:StockholdersEquityNoteStockSplitConversionRatio1"
-# EDGAR's facts state a split in the filings after it, for a period near it.
+# EDGAR's facts state a split in later filings, for a period near the split.
 REPORTED = """
 SELECT cik, min(coalesce(period_start, period_end)), min(coalesce(filing_date, available_at::DATE)), value_number
 FROM {rows} WHERE concept = $concept AND value_number > 0 AND period_end IS NOT NULL
@@ -72,8 +72,8 @@ Volumes = tuple[float | None, float | None]
 
 
 class Split(NamedTuple):
-    """One split: the first and the last stated day of execution, and the number of shares after it for one share
-    before. ratio: None if sources disagree or none states it.
+    """A split: the first and the last stated day of execution, and the number of new shares per old share. ratio: None
+    if sources disagree or no source states it.
     """
 
     first: date
@@ -82,7 +82,7 @@ class Split(NamedTuple):
 
 
 def merged(statements: Iterable[Stated]) -> tuple[Split, ...]:
-    """Merge statements on one ticker, each a day and a ratio, into its splits, in order of days."""
+    """Merge statements about one ticker, each with a day and a ratio, into its splits, in order of days."""
     distinct = set(statements)
     settled = {day for day, ratio in distinct if ratio is not None}
     splits: list[Split] = []
@@ -108,7 +108,7 @@ def dated(statements: Iterable[tuple[date | None, float | None]]) -> Iterator[St
 
 
 def between(splits: Sequence[Split], after: date, until: date) -> float | None:
-    """Return the number of shares that one share of `after` is on `until`; None if a split in between is uncertain."""
+    """Return the shares on `until` that one share of `after` has become; None if a split in between is uncertain."""
     shares = 1.0
     for split in splits:
         if split.last <= after or split.first > until:
@@ -120,25 +120,25 @@ def between(splits: Sequence[Split], after: date, until: date) -> float | None:
 
 
 def plausible(close: float, opening: float, shares: float, volumes: Volumes = (None, None)) -> bool:
-    """Return whether one close and the next bar's opening fit a split of this ratio in between.
+    """Return whether a close and the next bar's opening are consistent with a split of this ratio in between.
 
-    volumes: of both bars, None or 0 if unknown. sql/macros/goes_on.sql implements the same rule.
+    volumes: the volumes of both bars, None or 0 if unknown. sql/macros/goes_on.sql implements the same rule.
     """
     move, traded = _overnight(close, opening, shares, volumes)
     return fits(move, log(shares)) and (abs(move) < ODD_JUMP or _of_the_market(move, traded))
 
 
 def strays(close: float, opening: float, shares: float, near: float, volumes: Volumes = (None, None)) -> bool:
-    """Return whether a price moves as much as a split recorded near this night would move it, without its volume.
+    """Return whether a price moves as much as a split recorded near this night would, and volume does not explain it.
 
-    near: the ratio of that split. The bar may then be of another day's basis. sql/macros/goes_on.sql has the same rule.
+    near: the ratio of that split. A bar may then be on another day's basis. sql/macros/goes_on.sql has the same rule.
     """
     move, traded = _overnight(close, opening, shares, volumes)
     return resembles(move, near) and not _of_the_market(move, traded)
 
 
 def resembles(move: float, ratio: float) -> bool:
-    """Return whether a logarithmic move is about as large as that of a split of this ratio, in either direction."""
+    """Return whether a logarithmic move is about as large as the effect of a split of this ratio, in any direction."""
     size = abs(log(ratio))
     return size >= LEAST_SPLIT and abs(abs(move) - size) <= size / 4
 
@@ -154,18 +154,18 @@ def _of_the_market(move: float, traded: float) -> bool:
 
 
 def fits(move: float, split: float) -> bool:
-    """Return whether a move is small enough that the split happened; a very small split always fits.
+    """Return whether a move is small enough to fit a split. A very small split always fits.
 
-    move: logarithmic, with the effect of the split on a share undone. split: logarithmic, 0 for none.
+    move: the logarithmic move without the effect of the split. split: the logarithmic ratio, 0 for none.
     """
     return abs(split) < LEAST_SPLIT or abs(move) < abs(split) / 2
 
 
 def per_share_since(ticker: str, public_at: datetime, run: RunFacts) -> datetime:
-    """Return when a provider's figure per share counts as public.
+    """Return the instant from which a provider's figure per share is available.
 
     This is the fetch, because providers restate their history at every split. It is `public_at` only if polls of the
-    company's splits prove that there was none between that instant and the fetch.
+    company's splits prove that there was no split between `public_at` and the fetch.
     """
     if run.fetched_at is None or run.fetched_at <= public_at:
         return public_at
@@ -178,7 +178,7 @@ def _same(ratio: float | None, other: float | None) -> bool:
 
 
 class LakeSplits:
-    """The splits of one lake version, the newest at the first question."""
+    """The splits of one lake version: the newest one at the first use."""
 
     def __init__(self, lake: Lake, datasets: Sequence[str] = DATASETS) -> None:
         self._lake, self._datasets = lake, datasets
@@ -193,7 +193,7 @@ class LakeSplits:
 
     @cached_property
     def statements(self) -> Mapping[str, list[tuple[date | None, float | None]]]:
-        """Return day and ratio of every stated split, by ticker and by CIK. A withheld record may have no day."""
+        """Day and ratio of every stated split, by ticker and by CIK. A withheld record may have no day."""
         from pitlake.datasets import get
 
         statements: dict[str, list[tuple[date | None, float | None]]] = {}
@@ -209,7 +209,7 @@ class LakeSplits:
 
     @cached_property
     def _stated(self) -> Mapping[str, list[tuple[date | None, float | None]]]:
-        """Return the same by the one spelling of tickers."""
+        """The same statements, by the canonical spelling of tickers."""
         by_name: dict[str, list[tuple[date | None, float | None]]] = {}
         for name, statements in self.statements.items():
             by_name.setdefault(spelled(name), []).extend(statements)
@@ -217,17 +217,17 @@ class LakeSplits:
 
     @cached_property
     def _reported(self) -> Mapping[str, list[Split]]:
-        """Return the splits that filings state, by CIK, each within the days in which it may have been executed."""
+        """The splits that filings state, by CIK, each with the days between which it may have been executed."""
         reported: dict[str, list[Split]] = {}
         for cik, day, filed, ratio in self._rows("sec_facts", REPORTED, {"concept": RATIO}):
             reported.setdefault(cik, []).append(Split(min(day - SAME_SPLIT_WITHIN, filed), filed, ratio))
         return reported
 
     def __call__(self, ticker: str, after: date, until: date) -> float | None:
-        """Return the number of shares that one share of `after` is on `until`.
+        """Return the number of shares on `until` that one share of `after` has become.
 
         None if a split in between is uncertain, or if no poll of the company's splits covers one of these days. A
-        split of the day after `until` counts too, because a source may restate its figures on the evening before.
+        split on the day after `until` is included, because a source may restate its figures on the evening before.
         """
         splits, polled = self._companies(spelled(ticker))
         if after < until and not any(first <= after + ONE_DAY and until <= last for first, last in polled):
@@ -235,7 +235,7 @@ class LakeSplits:
         return between(splits, after, until + ONE_DAY)
 
     def _company(self, ticker: str) -> tuple[Sequence[Split], Sequence[Span]]:
-        """Return the splits of a ticker's company under any of its names, and the days that polls cover."""
+        """Return the splits of a ticker's company under any ticker, and the days that polls cover."""
         ciks = self._tickers.resolve(ticker, None).ciks
         names = {ticker, *ciks, *(name for cik in ciks for name in self._tickers.every(cik))}
         statements = [statement for name in names for statement in self._stated.get(name, ())]
@@ -270,7 +270,7 @@ def _executed_by(reported: Split, restated: Sequence[Span]) -> date:
 
 
 def _confirms(split: Split, reported: Split) -> bool:
-    """Return whether a stated split is the one that filings report, whose ratio may be inverted."""
+    """Return whether a stated split is the one that filings report, possibly with an inverted ratio."""
     near = reported.first <= split.first and split.last <= reported.last
     ratio = reported.ratio or 1.0
     return near and (_same(split.ratio, ratio) or _same(split.ratio, 1 / ratio))

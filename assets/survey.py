@@ -1,8 +1,8 @@
-"""Counts what a graph contains of the labels and relations that an extractor's queries name, before a run reads it.
+"""Counts the labels and relations of an extractor's queries in a graph, before a run reads it.
 
-What no query reaches is neither a row nor a gap: relations whose ends have other labels or are reversed, and nodes
+Parts that no query reaches are neither rows nor gaps: relations whose ends have other labels or are reversed, and nodes
 without the relation that leads to them. The check `unread` reports their numbers. The stage compares the other counts
-with those of the last published run, so that a renamed label is noticed in a run whose days were never polled before.
+with those of the last published run, so that a renamed label is noticed even if a run's days were never polled before.
 """
 
 import re
@@ -16,11 +16,11 @@ from assets.patterns import KINDS, Edge, edges
 from pitlake.lake.publishing.audit import CheckResult, Severity
 
 MOST_SEARCHED = 100_000
-"""The nodes of a larger label are not searched for the relations that lead to them."""
+"""The maximum number of a label's nodes that are searched for the relations that lead to them."""
 REFUSED_FROM, LEAST_UNREAD = 0.5, 10
 """A run is refused if at least this share and this number of the relations of a type can't be read."""
 NAVIGATION: frozenset[Edge] = frozenset({("Context", "HAS_PERIOD", "Period")})
-"""Relations that hold nothing of a dataset, of a type that others use."""
+"""Relations without data for any dataset, whose type is also used by other relations."""
 TAXONOMY = {"Concept", "Context", "Member", "Period", "Unit"}
 """Labels whose nodes only describe facts."""
 MATCHED = re.compile(r"MATCH \(\w*:(\w+)\)")
@@ -28,7 +28,7 @@ MATCHED = re.compile(r"MATCH \(\w*:(\w+)\)")
 
 @dataclass(frozen=True)
 class Survey:
-    """The numbers of nodes and relations, by name, and those that no query reads."""
+    """The numbers of nodes and relations by name, and the numbers of those that no query reads."""
 
     counts: Mapping[str, int]
     unread: Mapping[str, int]
@@ -46,8 +46,8 @@ class Survey:
 
 
 def survey(extractor: Extractor, graph: GraphReader) -> Survey:
-    """Count what an extractor's queries name. Each query is answered from the graph's own counts, except those over
-    labels of at most MOST_SEARCHED nodes. Raises GraphError.
+    """Count the labels and relations that an extractor's queries name. The graph's own counts answer each query, except
+    those over labels of at most MOST_SEARCHED nodes. Raises GraphError.
     """
     own, read_edges = _edges(extractor.queries), _edges((*extractor.queries, *extractor.others)) | NAVIGATION
     matched = _matched(extractor.queries)
@@ -68,7 +68,7 @@ def survey(extractor: Extractor, graph: GraphReader) -> Survey:
 
 
 def _unreached(own: frozenset[Edge], matched: frozenset[str]) -> Iterator[tuple[str, str]]:
-    """Yield each label that only relations lead to, with a query that counts its nodes without such a relation."""
+    """Yield each label that only relations reach, with a query that counts its nodes without such a relation."""
     leading: dict[str, set[str]] = defaultdict(set)
     for start, kind, end in own:
         leading[start].add(f"(n)-[:{kind}]->(:{end})")
@@ -80,7 +80,7 @@ def _unreached(own: frozenset[Edge], matched: frozenset[str]) -> Iterator[tuple[
 
 @cache
 def _matched(queries: tuple[str, ...]) -> frozenset[str]:
-    """Return the labels whose nodes the queries find by themselves."""
+    """Return the labels whose nodes the queries match directly."""
     return frozenset(label for query in queries for label in MATCHED.findall(query))
 
 

@@ -1,8 +1,8 @@
-"""Combines EDGAR's clocks: proves an acceptance by two readings of it or by the lake's earlier statements.
+"""Combines EDGAR's time zones: proves an acceptance by two different timestamps or by the lake's earlier statements.
 
-EDGAR's JSON gives one acceptance in UTC or on New York's clock, and changes between downloads. If the later of two
-texts, read as UTC, and the earlier one, read on New York's clock, give the same instant, both readings are proven. A
-proven acceptance stays proven. assets.feeds.dating reads a single text; assets.edgar decides the release. Pure.
+EDGAR's JSON states an acceptance in UTC or in New York time, which may change between downloads. If the later of two
+timestamps, read as UTC, equals the earlier one, read as New York time, both readings are proven. A proven acceptance
+stays proven. assets.feeds.dating reads a single timestamp; assets.edgar decides the release. Pure.
 """
 
 from collections import defaultdict
@@ -26,14 +26,14 @@ MICROSECOND = timedelta(microseconds=1)
 
 
 def readings(accepted: Dated) -> tuple[datetime, ...]:
-    """Return every instant that an acceptance may have been, the latest last."""
+    """Return every possible instant of an acceptance, in ascending order."""
     if accepted.rule == dating.LATER:
         return accepted.instant.astimezone(NEW_YORK).replace(tzinfo=timezone.utc), accepted.instant
     return (accepted.instant - MICROSECOND,) if accepted.rule == dating.DATE_ONLY else (accepted.instant,)
 
 
 def release(accepted: Dated, form: str | None, filing_date: date | None, *, as_accepted: bool = False) -> Release:
-    """Return when a filing was released under every reading of its acceptance: the latest of the releases."""
+    """Return the latest of a filing's releases under all readings of its acceptance."""
     possible = [released(at, form, filing_date, as_accepted=as_accepted) for at in readings(accepted)]
     return Release(
         max(accepted.instant, *(release_at.at for release_at in possible)), possible[-1].rule, accepted.instant
@@ -41,7 +41,7 @@ def release(accepted: Dated, form: str | None, filing_date: date | None, *, as_a
 
 
 def proven_by(texts: Iterable[str]) -> tuple[str, Dated] | None:
-    """Return the instant that two of these texts of EDGAR's JSON prove, and which of them is UTC; None if none do."""
+    """Return the instant that two of these timestamps in EDGAR's JSON prove, and the one in UTC; None without proof."""
     clocks = [(text, naive) for text in sorted(set(texts)) if (naive := dating.wall_clock(text)) is not None]
     for (_, earlier), (text, later) in product(clocks, repeat=2):
         instant = later.replace(tzinfo=timezone.utc)
@@ -51,7 +51,7 @@ def proven_by(texts: Iterable[str]) -> tuple[str, Dated] | None:
 
 
 def with_earlier_acceptances(dataset: Dataset, found_outcomes: Iterable[Outcome], run: RunFacts) -> Iterator[Outcome]:
-    """Yield a unit's outcomes, each filing with the best acceptance that its own text and all earlier ones prove."""
+    """Yield a unit's outcomes, each filing with the best acceptance that its own and all earlier timestamps prove."""
     outcomes = list(found_outcomes)
     numbers = {outcome.values["accession_no"] for outcome, _ in outcomes if isinstance(outcome, Row)}
     statements_of: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
@@ -67,7 +67,7 @@ def with_earlier_acceptances(dataset: Dataset, found_outcomes: Iterable[Outcome]
 
 
 def _proven(row: Row, statements: Sequence[Mapping[str, Any]], run: RunFacts) -> Row:
-    """Return the row with the acceptance that its own text and all earlier ones prove."""
+    """Return the row with the acceptance that its own and all earlier timestamps prove."""
     settled = _settled(row.values, statements)
     if settled is None:
         return row
@@ -78,8 +78,8 @@ def _proven(row: Row, statements: Sequence[Mapping[str, Any]], run: RunFacts) ->
 
 
 def _as_published(dataset: Dataset, row: Row, statements: Sequence[Mapping[str, Any]], run: RunFacts) -> Row:
-    """Return the row with the acceptance that the lake published, if the rest of the filing is unchanged and both may
-    be the same instant. A better proof is not new content.
+    """Return the row with the acceptance that the lake published, if the filing is otherwise unchanged and both may be
+    the same instant. A better proof is not new content.
     """
     content = [name for name in dataset.content_columns if name != "accepted_at"]
     published = [
@@ -95,14 +95,14 @@ def _as_published(dataset: Dataset, row: Row, statements: Sequence[Mapping[str, 
 
 
 def _on_day(filing: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Return whether a filing with only a known day may have been accepted at the time of the other."""
+    """Return whether a filing whose acceptance is only a day may have been accepted at the time of the other filing."""
     end = filing["accepted_at"]
     by_day = filing["acceptance_rule"] == dating.DATE_ONLY
     return by_day and any(end - dating.DATE_ONLY_BOUND <= at <= end for at in _possible(other))
 
 
 def _settled(row: Mapping[str, Any], statements: Sequence[Mapping[str, Any]]) -> tuple[str, Dated] | None:
-    """Return the acceptance that earlier statements prove together with the row's text; None if they add nothing."""
+    """Return the acceptance that earlier statements and the row's timestamp prove together; None without new proof."""
     own = Dated(row["accepted_at"], row["acceptance_rule"])
     possible = _possible(row)
     for statement in statements:
@@ -115,7 +115,7 @@ def _settled(row: Mapping[str, Any], statements: Sequence[Mapping[str, Any]]) ->
 
 
 def _possible(filing: Mapping[str, Any]) -> set[datetime]:
-    """Return every instant, in whole seconds, that the raw text of a filing's acceptance can mean."""
+    """Return every instant, in whole seconds, that a filing's raw acceptance timestamp can mean."""
     naive = dating.wall_clock(filing["acceptance_raw"]) if filing["acceptance_rule"] in UNPROVEN else None
     every = {filing["accepted_at"]} if naive is None else {naive.replace(tzinfo=timezone.utc), _new_york(naive)}
     return {_whole(at) for at in every}
@@ -129,4 +129,4 @@ def _new_york(naive: datetime) -> datetime:
 
 
 def _whole(moment: datetime) -> datetime:
-    return moment.replace(microsecond=0)  # Headers have seconds, and the JSON has milliseconds.
+    return moment.replace(microsecond=0)  # Headers state seconds, the JSON milliseconds.

@@ -1,4 +1,4 @@
-"""When bars of outside sources count: by the lake's setting, and later for instruments that are not traded."""
+"""The availability of bars from outside sources: by the lake's setting, and later for untraded instruments."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -18,9 +18,9 @@ TRADED = "traded"
 
 
 def with_traded(bars: Callable[[], Iterable[Came]]) -> Iterator[Came]:
-    """Yield bars, each with whether a bar of its ticker in the same answers has a volume. bars: reads the answers."""
+    """Yield bars, flagged whether any bar of their ticker in the answers has a volume. bars: reads the answers."""
     traded = set()
-    with suppress(Unparsable):  # The rest can't be read; the bars before it are yielded all the same.
+    with suppress(Unparsable):  # The rest is unreadable; earlier bars are yielded.
         for record, _ in bars():
             if _has_volume(record):
                 traded.add(record.get("ticker"))
@@ -28,10 +28,10 @@ def with_traded(bars: Callable[[], Iterable[Came]]) -> Iterator[Came]:
 
 
 def counts_from(close: datetime, record: Record, dataset: Dataset, run: RunFacts) -> datetime:
-    """Return when a bar that ends with a close counts.
+    """Return when a bar that ends with a close is available.
 
     An instrument without any volume, in these answers and in the lake, is a fund or an index. Its value is determined
-    after the close, so it counts at the end of the day.
+    after the close, so it is available at the end of the day.
     """
     ticker = str(record["ticker"]).strip().upper()
     traded = record[TRADED] or (run.statements is not None and _was_traded(run.statements, dataset, ticker))

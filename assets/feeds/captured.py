@@ -1,7 +1,7 @@
 """Finds the scopes that were captured: those of recorded runs, and those recovered from captured requests.
 
-A run that died was not recorded. To recover its scope, a scope is made of the values in a captured request. It counts
-only if the feed makes the same request of it.
+A run that died was not recorded. To recover its scope, possible scopes are made from the values in a captured request.
+A scope is accepted only if the feed makes the same request for it.
 """
 
 import re
@@ -24,7 +24,7 @@ _WORD = re.compile(r"[^/?&=]+?(?=\.json$|$)")
 
 def scopes_of(feed: Feed, store: CaptureStore) -> Iterator[Scope]:
     """Yield the scopes of a feed's runs and captures in a store. They may overlap."""
-    keys: set[str] = set()  # of the requests whose scopes are known, or that no scope fits
+    keys: set[str] = set()  # keys of requests that have a known scope or fit none
     for run_id, dataset in store.runs():
         if dataset == feed.dataset.name:
             with suppress(*UNFORESEEN, BadInput):
@@ -59,7 +59,7 @@ def keys_of(feed: Feed, scope: Scope) -> dict[str, Unit]:
 
 
 def _possible(capture: Capture) -> Iterator[Scope]:
-    """Yield the scopes that a request may come from, by the words and days in it."""
+    """Yield the possible scopes of a captured request, made from its words and days."""
     texts = [value for _, value in capture.params] + capture.url.split("/")[3:]
     days = sorted({day for text in texts for day in _days(text)})
     words = dict.fromkeys(match[0] for text in texts if not _DAY.search(text) and (match := _WORD.match(text)))
@@ -76,5 +76,5 @@ def _possible(capture: Capture) -> Iterator[Scope]:
 
 def _days(text: str) -> Iterator[date]:
     for spelling in _DAY.findall(text):
-        with suppress(ValueError):  # A part of another number.
+        with suppress(ValueError):  # The digits are not a day.
             yield date.fromisoformat(spelling)

@@ -1,6 +1,6 @@
-"""The latest possible meaning of words that claim a date: exact with an offset, otherwise in an unknown time zone.
+"""The latest possible instant of a claimed date: exact with an offset, otherwise in an unknown time zone.
 
-Web pages use it, because they write dates in many ways. Other modules decide what a claim proves.
+It is used for web pages, because they write dates in many ways. Other modules decide what a claim proves.
 """
 
 import re
@@ -21,13 +21,13 @@ _SECOND, _MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 
 
 def latest(text: str, zone: ZoneInfo) -> datetime:
-    """Return the latest instant a text can mean. Raises Unreadable.
+    """Return the latest instant that a text can mean. Raises Unreadable.
 
-    A time with an offset is exact, except for a fraction of a second, which is rounded up. A time without an offset is
-    the end of the minute by the clock of `zone`, in the later reading where clocks change. It is late by up to an hour
-    and a minute, and by 26 hours more if the zone is unknown. A day alone is its end in New York or in `zone`,
-    whichever is later. It is late by up to 25 hours, or by 50 if the zone is unknown. 3/4/2024 is the later of its two
-    readings. The caller decides about dates older than the web.
+    A time with an offset is exact, except that fractions of a second are rounded up. A time without an offset is the
+    end of its minute in `zone`, in the later reading if clocks change. It is late by up to an hour and a minute, plus
+    26 hours if the zone is unknown. A day alone is its end in New York or in `zone`, whichever is later. It is late by
+    up to 25 hours, or by 50 if the zone is unknown. 3/4/2024 is the later of its two readings. The caller decides about
+    dates older than the web.
     """
     spelled = " ".join(text.split())
     try:
@@ -42,7 +42,7 @@ def latest(text: str, zone: ZoneInfo) -> datetime:
 
 
 def _clock(spelled: str) -> datetime | None:
-    """Parse a clock time, naive without an offset; None for anything else. Unset times are before all others."""
+    """Parse a time, naive without an offset; None for anything else. Unset times are earlier than all others."""
     for form in (RFC_2822, ISO):
         try:
             moment = stated(spelled, form, needs_seconds=False)
@@ -56,7 +56,7 @@ def _clock(spelled: str) -> datetime | None:
 
 
 def _days(spelled: str) -> list[date]:
-    """Return every day that a text without a time can mean."""
+    """Return every possible day of a text without a time."""
     american, british = _AMERICAN.fullmatch(spelled), _BRITISH.fullmatch(spelled)
     slashed = _SLASHES.fullmatch(spelled)
     if american:

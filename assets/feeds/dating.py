@@ -1,6 +1,6 @@
 """The rules that date items of outside sources. Each rule states its maximum delay.
 
-No rule is ever early. For an ambiguous text, the later reading counts. A text without a reading raises `Unreadable`.
+No rule is ever early. An ambiguous text is read as its latest meaning. A text without a meaning raises `Unreadable`.
 """
 
 import re
@@ -12,16 +12,16 @@ from pitlake.clock import NEW_YORK, end_of_new_york_day, new_york_day
 from pitlake.errors import BadInstant, Unreadable
 from pitlake.times import RFC_2822, UNSET_DAYS, later, stated, stated_instant
 
-# The longest New York day has 25 hours, so the end of a date may be late by that much.
+# The longest New York day has 25 hours, so the end of a day may be late by that much.
 DATE_ONLY_BOUND = timedelta(hours=25)
 # New York's clock is at most this much behind UTC, so the later of two readings is at most this late.
 UNDECIDED_BOUND = timedelta(hours=5)
-# If a clock time occurs twice in New York, the second one counts.
+# If a clock time occurs twice in New York, the second occurrence is used.
 FOLD_BOUND = timedelta(hours=1)
 
 # An unset field often contains the year 1, 1900 or the Unix epoch, and would make its record visible at every instant.
-# A claim therefore counts only from the first plausible year of its kind. ALFRED's vintages and bars may be older; they
-# have limits of their own.
+# A claim is therefore accepted only from the first plausible year of its kind. ALFRED's vintages and bars may be older;
+# they have separate limits.
 EVER = datetime.min.replace(tzinfo=timezone.utc)
 ONLINE = datetime(1990, 1, 1, tzinfo=timezone.utc)  # articles, pages, files, calls, ratings and reports of earnings
 FILED = datetime(1993, 1, 1, tzinfo=timezone.utc)  # EDGAR
@@ -43,11 +43,11 @@ _SGML = "%Y%m%d%H%M%S"
 _BASIC_DAY = re.compile(r"\d{8}", re.ASCII)
 _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
-# EDGAR accepts filings from 06:00 to 22:00 and may stamp the last ones some minutes later, at 22:05 for example, so
-# half an hour is added. Read as UTC, 06:00 to 09:59 would be the middle of the night.
+# EDGAR accepts filings from 06:00 to 22:00 and may stamp the last ones some minutes later, for example at 22:05, so
+# half an hour is added. Read as UTC, 06:00 to 09:59 would be in the middle of the night.
 FIRST_NEW_YORK_CLOCK, LAST_SURELY_NEW_YORK = time(6), time(10)
 FIRST_SURELY_UTC, LAST_SURELY_UTC = time(22, 30), time(3)
-# The Commission's own systems file at any hour, mostly at a quarter past midnight.
+# The Commission's own systems file at any hour, mostly at 00:15.
 ANY_HOUR_FORMS = frozenset({"EFFECT", "UPLOAD", "QUALIF", "CERT", "REVOKED", "DEREG", "ORDER", "NO ACT", "IRANNOTICE"})
 
 
@@ -78,7 +78,7 @@ def day(text: object) -> date:
 
 @lru_cache(maxsize=16_384)
 def end_of_day(published: date) -> datetime:
-    """Return the end of a New York day, at which a date without a time is public. Late by DATE_ONLY_BOUND at most."""
+    """Return the end of a New York day, when a date without a time is public. Late by DATE_ONLY_BOUND at most."""
     try:
         return end_of_new_york_day(published)
     except BadInstant:
@@ -86,7 +86,7 @@ def end_of_day(published: date) -> datetime:
 
 
 def end_of_day_text(text: object) -> datetime:
-    """Return `end_of_day` of a date in ISO or basic form from an exchange's listing. Raises Unreadable."""
+    """Return `end_of_day` of a date in ISO or basic form, as in an exchange's listing. Raises Unreadable."""
     published = day(text)
     if published in UNSET_DAYS:
         raise Unreadable("no plausible date")
@@ -94,12 +94,12 @@ def end_of_day_text(text: object) -> datetime:
 
 
 def rfc2822(text: object, since: datetime = ONLINE) -> datetime:
-    """Parse a mail or HTTP date with an offset: exact. `-0000` means no offset and is unreadable. Raises Unreadable."""
+    """Parse a mail or HTTP date with an offset. Exact. `-0000` means no offset and is unreadable. Raises Unreadable."""
     return believed(stated_instant(text, RFC_2822), since)
 
 
 def iso(text: object, since: datetime = ONLINE) -> datetime:
-    """Parse an ISO-8601 instant with seconds and an offset: exact. Raises Unreadable."""
+    """Parse an ISO 8601 instant with seconds and an offset. Exact. Raises Unreadable."""
     return believed(stated_instant(text), since)
 
 
@@ -120,7 +120,7 @@ def new_york_at(day_of_release: date, clock_time: time) -> datetime:
 
 
 def edgar_header(text: object) -> Dated:
-    """Date the <ACCEPTANCE-DATETIME> of an SGML header, always on New York's clock. Exact. Raises Unreadable."""
+    """Date the <ACCEPTANCE-DATETIME> of an SGML header, always in New York time. Exact. Raises Unreadable."""
     naive = stated(text, _SGML)
     believed(naive.replace(tzinfo=timezone.utc), FILED)
     if naive.time() == time():
@@ -129,12 +129,12 @@ def edgar_header(text: object) -> Dated:
 
 
 def edgar(text: object, form: str | None = None) -> Dated:
-    """Date the `acceptanceDateTime` of EDGAR's JSON, whose Z is UTC for some filers and the New York clock for others.
+    """Date the `acceptanceDateTime` of EDGAR's JSON, whose Z means UTC for some filers and New York time for others.
 
-    An offset decides. Midnight in either reading means a day without a time, which counts at its end, late by 24 hours
+    An offset decides. Midnight in either reading means a day without a time; its end is used, which is late by 24 hours
     and DATE_ONLY_BOUND at most. If only one reading is within EDGAR's hours, that reading is used; filings of the
-    Commission itself have no such hours. In all other cases the later reading is used, late by UNDECIDED_BOUND at most.
-    Raises Unreadable.
+    Commission itself have no such hours. In all other cases, the later reading is used, late by UNDECIDED_BOUND at
+    most. Raises Unreadable.
     """
     naive = wall_clock(text)
     if naive is None:
@@ -144,7 +144,7 @@ def edgar(text: object, form: str | None = None) -> Dated:
 
 
 def wall_clock(text: object) -> datetime | None:
-    """Parse the digits of a text of EDGAR's JSON without their time zone; None if it has an offset or no time."""
+    """Parse a timestamp of EDGAR's JSON without its time zone; None if it has an offset or no time."""
     try:
         moment = stated(text)
     except Unreadable:

@@ -74,7 +74,7 @@ def _day(text: str, field: str) -> date | None:
 
 
 def source_of(feed: Feed) -> dg.AssetSpec:
-    """Return the provider as an asset, the start of the lineage."""
+    """Return the provider as an asset, at the start of the lineage."""
     return dg.AssetSpec(
         f"source_{feed.provider.name}",
         description=f"{feed.provider.base_url}, queried over HTTP; every answer is captured before it is parsed.",
@@ -84,13 +84,13 @@ def source_of(feed: Feed) -> dg.AssetSpec:
 
 
 def _is_blank(run_config: Mapping[str, Any]) -> bool:
-    """Return whether a run names nothing for any of its assets."""
+    """Return whether a run requests nothing for any of its assets."""
     configs = [op.get("config", {}) for op in run_config.get("ops", {}).values()]
     return not any(config.get(name) for config in configs for name in Scope.__dataclass_fields__ if name != "max_pages")
 
 
 def feed_asset(feed: Feed) -> dg.AssetsDefinition:
-    """Return the asset of one feed, named as its dataset. Its config decides what a run covers: no partitions."""
+    """Return the asset of one feed, named after its dataset. It has no partitions; the config decides its scope."""
     dataset = feed.dataset
 
     @dataset_asset(
@@ -106,7 +106,7 @@ def feed_asset(feed: Feed) -> dg.AssetsDefinition:
         if asks_nothing:
             example = json.dumps(feed.example.as_config("live"))
             note = f"nothing was named in the run's config, so nothing is requested; an example is {example}"
-            # A run of all feeds usually names something for some of them.
+            # A run of all feeds usually has requests for some of them only.
             context.log.log(logging.WARNING if _is_blank(context.run.run_config) else logging.INFO, note)
             report = nothing_asked(feed, lake_now, context.run.run_id, (expected,))
             yield from dagster_events(context, dataset, report, {"requested": note})

@@ -1,7 +1,7 @@
-"""Feeds: the requests of a run to a provider, and how the answers become source records.
+"""Feeds: the requests of a run to a provider, and the conversion of answers to source records.
 
-All functions except `collect` are pure; `collect` uses the function that it receives. `assets.feeds.runs` runs a feed;
-a dataset's module (assets/external/<source>/<dataset>.py) defines one `FEED`.
+All functions are pure except `collect`, which uses the function that it receives. `assets.feeds.runs` runs a feed. A
+dataset's module (assets/external/<source>/<dataset>.py) defines one `FEED`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ Fetch = Callable[[Request], Capture]
 
 @dataclass(frozen=True, kw_only=True)
 class Scope:
-    """The requested scope of a run. Every field is optional; a feed uses the fields it needs and refuses missing ones.
+    """The requested scope of a run. Every field is optional. A feed refuses a scope without the fields that it needs.
 
     date_from, date_to: New York days, both included. updated_since: an instant. options: specific to one feed.
     """
@@ -49,7 +49,7 @@ class Scope:
 
     @classmethod
     def of_json(cls, facts: Mapping[str, Any]) -> "Scope":
-        """Return the scope that `as_json` wrote."""
+        """Return the scope that was stored by `as_json`."""
         typed: dict[str, Any] = dict(facts)
         for name in ("tickers", "ciks", "series", "queries"):
             typed[name] = tuple(facts[name])
@@ -83,7 +83,7 @@ def unit_per_ticker(scope: Scope) -> list[Unit]:
 
 
 def one_entity(unit: Unit) -> str:
-    """Return the name of a unit, which is its entity."""
+    """Return the entity of a unit, which is the unit's name."""
     return unit.name
 
 
@@ -99,26 +99,26 @@ class Whole(NamedTuple):
 
 
 def in_order(captures: Sequence[Capture]) -> bool:
-    """Return whether pages were answered in order; otherwise records may be missing between two runs of requests."""
+    """Return whether pages were answered in order; otherwise, records between two series of requests may be missing."""
     return all(capture.fetched_at <= other.fetched_at for capture, other in pairwise(captures))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Feed(Normaliser):
-    """How one dataset is loaded from a provider.
+    """The loading of one dataset from a provider.
 
-    units: splits a scope into units; raises BadInput if the scope lacks a field that the feed needs. collect: requests
-    the captures of a unit, page by page; AnswerRefused ends the unit and keeps earlier captures. records: turns all
-    captures of a unit into source records, each with the capture it came from; Unparsable ends the unit. Each record
-    becomes one row or one gap by `locate` and `values`, as in all extractions. after: datasets of the lake that date
-    these records. entity_of: the entity that a unit covers completely; None for other units, such as a day. naming: how
-    to name records that have no lasting identifier in their source; `values` leaves that column out. as_fetched:
-    whether a content is available no earlier than its first capture, because only the capture proves it. example: a
-    scope that the bundled answers (sample/external) can answer. whole: the part of the source that a unit's answers
-    cover completely, or None if unknown. Without captures, the provider has stated that it has no records. A record
-    that a complete answer did not contain is dated after it, unless the source's own clock proves its publication.
-    Without `whole`, no answer proves that a record was missing. among: a function that adjusts a unit's outcomes by the
-    lake's earlier statements.
+    units: splits a scope into units; raises BadInput if the scope lacks a required field. collect: requests the
+    captures of a unit, page by page; AnswerRefused ends the unit and keeps earlier captures. records: turns all
+    captures of a unit into source records, each with its capture; Unparsable ends the unit. `locate` and `values` turn
+    each record into one row or one gap, as in all extractions. after: datasets of the lake that date these records.
+    entity_of: the entity that a unit covers completely; None for other units, such as a day. naming: the rule for
+    naming records without a lasting identifier in their source; `values` omits that column. as_fetched: whether content
+    is available no earlier than its first capture, because only the capture proves it. example: a scope that the
+    bundled answers (sample/external) cover. whole: the part of the source that a unit's answers cover completely, or
+    None if unknown. Without captures, the provider has stated that it has no records. A record that was missing from a
+    complete answer is dated after that answer, unless the source's own clock proves its publication. Without `whole`,
+    no answer proves that a record was missing. among: a function that adjusts a unit's outcomes to the lake's earlier
+    statements.
     """
 
     provider: Provider

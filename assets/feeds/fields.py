@@ -1,8 +1,7 @@
 """Parsers of providers' JSON.
 
-They return texts, names, numbers and days, or raise Unreadable for a value of another form. Unlike in the graph,
-numbers are numbers and missing values are null. assets.feeds.dating parses
-instants.
+They return strings, names, numbers and days, or raise Unreadable for a value of another form. Unlike in the graph,
+numbers are numbers and missing values are null. assets.feeds.dating parses instants.
 """
 
 import math
@@ -56,7 +55,7 @@ required_word = required(word)
 
 
 def names(value: Any) -> list[str]:
-    """Return the names in a list of texts or of objects with a `name`, in order and once; none when null."""
+    """Return the names in a list of strings or of objects with a `name`, without duplicates; [] when null."""
     if value is None:
         return []
     if not isinstance(value, list):
@@ -66,7 +65,7 @@ def names(value: Any) -> list[str]:
 
 
 def number(value: Any) -> float | None:
-    """Return a finite number, plain or as text without separators; None when null or blank."""
+    """Return a finite number, given as a number or as text without separators; None when null or blank."""
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
     if isinstance(value, str):
@@ -84,7 +83,7 @@ def number(value: Any) -> float | None:
 
 
 def whole(value: Any) -> int:
-    """Return a whole number, plain or as text; it may not be missing."""
+    """Return a required whole number, given as a number or text."""
     if isinstance(value, str) and _WHOLE.fullmatch(value.strip()):
         return int(value)
     if isinstance(value, bool) or not isinstance(value, int) or abs(value) > LARGEST:
@@ -106,7 +105,7 @@ def day(value: Any) -> date | None:
 
 
 def host(url: str) -> str | None:
-    """Return the host of an address, lower case and without www.; None when there is none."""
+    """Return the host of an address in lower case, without www.; None when there is none."""
     try:
         hostname = urlsplit(url).hostname
     except ValueError:

@@ -1,4 +1,4 @@
-"""Helpers for answers with many records: the name of a record in evidence, and repeated records."""
+"""Helpers for answers with many records: evidence of single records, and marks on repeated records."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ UNNAMED = "unnamed"
 Came = tuple[Record, Capture]
 
 
-# The fields that our feeds add to a record: its position in the answer, and facts from other answers.
+# The fields that feeds add to a record: its position in the answer, and facts from other answers.
 OURS = frozenset(
     (
         TWICE,
@@ -28,14 +28,14 @@ OURS = frozenset(
 )  # fmt: skip
 
 
-# `json.dumps` would make an encoder for each record.
+# `json.dumps` would create an encoder for each record.
 _SPELL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str).encode
 
 
 def evidence_of(run: RunFacts, record: Record, *parts: Any, content: Any = None) -> str:
     """Return the evidence of a record: the address of the request, the hash of its content, and its name.
 
-    It does not depend on the rest of the answer or on the time of the request.
+    The evidence does not depend on the rest of the answer or on the time of the request.
 
     Args:
         parts: The name, which must be unique in its dataset.
@@ -50,7 +50,7 @@ def evidence_of(run: RunFacts, record: Record, *parts: Any, content: Any = None)
 
 
 def parsed_or_text(parser: Callable[[Any], Hashable], value: Any) -> Hashable:
-    """Return the parsed value, so that its spellings share one key, or the spelling if it can't be parsed."""
+    """Return the parsed value, so that different spellings share one key, or the text if it can't be parsed."""
     try:
         return parser(value)
     except Unreadable:
@@ -60,9 +60,9 @@ def parsed_or_text(parser: Callable[[Any], Hashable], value: Any) -> Hashable:
 def mark_repeats(
     came: Iterable[Came], key: Callable[[Record], Hashable], content: Callable[[Record], object] = dict
 ) -> Iterator[Came]:
-    """Yield the records, marked TWICE if an earlier one has the same key and other content.
+    """Yield the records, marked TWICE if an earlier record has the same key and different content.
 
-    The mark contains the number of earlier records. Without it, two records with one key would refuse the whole run.
+    The mark contains the number of earlier records. Without marks, two records with one key would fail the whole run.
     """
     first: dict[Hashable, object] = {}
     count: dict[Hashable, int] = {}

@@ -1,4 +1,4 @@
-"""The lake's earlier statements, for records that state too little: read lazily, one version per run."""
+"""The lake's earlier statements, for records that need them. They are read lazily, from one version per run."""
 
 from collections.abc import Collection
 from typing import Any
@@ -14,19 +14,19 @@ from pitlake.lake.tables.query import calculator, columns, quoted, reading
 
 
 class LakeStatements:
-    """The statements of one lake version, the newest at the first question."""
+    """The statements of one lake version: the newest one at the first use."""
 
     def __init__(self, lake: Lake) -> None:
         self._lake = lake
         self._snapshot: Snapshot | None = None
 
     def __call__(self, dataset: Dataset, column: str, values: Collection[str]) -> list[dict[str, Any]]:
-        """Return every revision of rows with these values in a column, oldest first: columns and both instants."""
+        """Return every revision of rows with these values in a column, oldest first, with columns and both instants."""
         table = self.table(dataset, column, values)
         return [] if table is None else as_statements(table)
 
     def table(self, dataset: Dataset, column: str, values: Collection[str]) -> pa.Table | None:
-        """Return the same as a table, for `as_statements`; None if the lake has no rows of the dataset."""
+        """Return the statements as a table, for `as_statements`; None if the lake has no rows of the dataset."""
         if self._snapshot is None:
             try:
                 self._snapshot = self._lake.snapshot()

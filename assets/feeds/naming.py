@@ -2,9 +2,9 @@
 
 A record keeps the name that it already has in the lake.
 
-A name must not depend on neighbouring records or on values that may be corrected. Otherwise a changed answer would turn
-an old record into a new one and show it twice in the past. A record is therefore matched with the lake's earlier
-statements, and only a record without a match gets a new name. Pure.
+A name must not depend on neighbouring records or on values that may be corrected. Otherwise, a changed answer would
+turn an old record into a new one and show it twice in the past. Records are therefore matched with the lake's earlier
+statements, and only records without a match get a new name. Pure.
 """
 
 import math
@@ -23,13 +23,13 @@ Outcome = tuple[Row | Gap, date | None]
 
 @dataclass(frozen=True, kw_only=True)
 class Naming:
-    """How one dataset's records are named.
+    """The rules for naming one dataset's records.
 
     column: the column of the name, which is part of the identity. group: columns within whose values the name is
     unique. likeness: a function that returns the similarity of a record and an earlier statement. The most similar
     pairs are matched first, and a similarity of 0 is never a match. fresh: a function that returns a new name, given
-    the names in use. order: the order in which new records are named. id: the column of the source's own id, which
-    decides a match if both have one; "" if there is none.
+    the names in use. order: the order in which new records are named. id: the column of the source's own id, or "". If
+    a record and a statement both have ids, the ids decide the match.
     """
 
     column: str
@@ -67,7 +67,7 @@ def _names(naming: Naming, rows: Sequence[Values], statements: Iterable[Values])
     names: list[Any] = [None] * len(rows)
     for key, places in groups.items():
         places.sort(key=lambda place: naming.order(rows[place]))
-        distinct: list[Values] = []  # A record that is stated twice has one name.
+        distinct: list[Values] = []  # A record that occurs twice has one name.
         for place in places:
             if rows[place] not in distinct:
                 distinct.append(rows[place])
@@ -104,7 +104,7 @@ def _ids(naming: Naming, rows: Iterable[Values]) -> set[Any]:
 def _alike(naming: Naming, row: Values, statements: Sequence[Values], present: Collection[Any]) -> float:
     """Return the similarity of a row and a known record.
 
-    Equal ids prove that both are the same record. Different ids prove the opposite only while the answer still contains
+    Equal ids prove that both are the same record. Different ids prove the opposite only if the answer still contains
     the old id, because a correction may have a new id.
     """
     own, own_ids = _ids(naming, (row,)), _ids(naming, statements)
@@ -118,7 +118,7 @@ def _alike(naming: Naming, row: Values, statements: Sequence[Values], present: C
 def first_dated(group: tuple[str, ...], dated: str, *, moved_at_most: timedelta, step: timedelta) -> Naming:
     """Name records in the column `first_stated`, by the day or instant that the column `dated` had when they were first
     seen. A record that is missing from its day matches a record that appeared near that day. If a name is in use, the
-    next free one is used, a step later.
+    next free name is used, a step later.
     """
 
     def likeness(row: Values, other: Values) -> float:
@@ -135,5 +135,5 @@ def first_dated(group: tuple[str, ...], dated: str, *, moved_at_most: timedelta,
 
 
 def first_free(_row: Values, taken: Collection[Any]) -> int:
-    """Return the first free number as the name of a record without a match."""
+    """Return the smallest free number as the name of a record without a match."""
     return next(number for number in range(len(taken) + 1) if number not in taken)

@@ -1,7 +1,7 @@
 """The releases of filings in the lake, which date facts, search hits and earnings.
 
 They are read lazily from the lake's reports and sec_filings, for one company or ticker at a time. Of the statements
-about a filing, the one observed first counts: EDGAR's staff may move a filing's date back later, but not the day on
+about a filing, the first observed one is used: EDGAR's staff may later move a filing's date back, but not the day on
 which it was shown. This module writes nothing.
 """
 
@@ -25,12 +25,12 @@ from pitlake.lake.tables.query import calculator, reading
 from pitlake.questions.tickers import Tickers
 
 COMPANIES_REMEMBERED = 64
-# A release may be filed days after it was made, but not much earlier: the 8-K of a statement about a day is filed
-# between these numbers of days before and after it.
+# A release may be filed days after it was made, but not much earlier. The 8-K of a statement about a day is filed
+# between these numbers of days before and after that day.
 DAYS_BEFORE, DAYS_AFTER = 1, 4
-# The first answer of a poll may be as much older than the poll.
+# The first answer of a poll may be this much older than the poll.
 MOST_BETWEEN_ANSWERS = timedelta(days=1)
-# Since then an 8-K with results has item 2.02.
+# Since this day, an 8-K with results has item 2.02.
 FIRST_ITEMS = date(2004, 8, 23)
 # For each dataset: the columns of the acceptance, its rule and the filing date, and the pattern of an earnings item.
 FILED = {
@@ -45,7 +45,7 @@ EIGHT_KS_OF_CIKS = f"{OF_CIKS} AND form_type = '8-K'"
 
 
 class Filing(NamedTuple):
-    """A lake's statement about a filing: acceptance, further facts of its release, and when it was first observed."""
+    """A lake's statement about a filing: acceptance, further facts of its release, and the first observation."""
 
     accepted: Dated
     form_type: str | None
@@ -54,13 +54,13 @@ class Filing(NamedTuple):
     observed_at: datetime
 
     def release(self, filing_date: date | None) -> Release:
-        """Return the filing's release, by its own filing date, otherwise by the given one."""
+        """Return the filing's release, using its own filing date or otherwise the given one."""
         day = self.filing_date or filing_date
         return release(self.accepted, self.form_type, day, as_accepted=self.as_accepted)
 
 
 class LakeReleases:
-    """The releases of one lake version, the newest at the first question."""
+    """The releases of one lake version: the newest one at the first use."""
 
     def __init__(self, lake: Lake) -> None:
         self._lake = lake
@@ -70,17 +70,17 @@ class LakeReleases:
         self.eight_ks = lru_cache(COMPANIES_REMEMBERED)(self._eight_ks)
 
     def at(self, observed_at: datetime) -> "ReleasesAt":
-        """Return the releases as the lake knew them at an observation."""
+        """Return the releases as known to the lake at an observation."""
         return ReleasesAt(self, observed_at)
 
     def of_ciks(self, ciks: Sequence[str]) -> Mapping[str, Mapping[str, Sequence[Filing]]]:
-        """Return the statements about all filings of many companies, by CIK and accession number, read at once."""
+        """Return the statements about all filings of many companies, by CIK and accession number, in one query."""
         return self._statements(OF_CIKS, {"ciks": list(ciks)}, by="cik")
 
     @cached_property
     def complete_lists(self) -> Mapping[str | None, Sequence[tuple[datetime, Bounds]]]:
-        """Return the bounds within which polls saw EDGAR's list of a company's filings completely, by CIK, each with
-        its poll's instant. None: of all companies.
+        """Return the bounds within which polls read EDGAR's list of a company's filings completely, by CIK, each with
+        its poll's instant. The key None stands for all companies.
         """
         lists: defaultdict[str | None, list[tuple[datetime, Bounds]]] = defaultdict(list)
         for poll in self._lake.polls("sec_filings"):
@@ -153,26 +153,26 @@ class ReleasesAt:
         self._earnings = lru_cache(COMPANIES_REMEMBERED)(self._earnings_of)
 
     def release(self, accession_no: str, cik: str, filing_date: date | None = None) -> Release | None:
-        """Return when EDGAR released a filing of that CIK (10 digits); None if the lake does not have it, or if the
+        """Return when EDGAR released a filing of a CIK (10 digits); None if the lake lacks the filing, or if the
         release is after the observation. filing_date: used if the lake has no filing date.
         """
         return _released(self._of_cik(cik).get(accession_no), filing_date, self._observed_at)
 
     def of_companies(self, ciks: Sequence[str]) -> "KnownReleases":
-        """Return the releases of all filings of many companies, read at once."""
+        """Return the releases of all filings of many companies, read in one query."""
         filings_of_ciks = self._releases.of_ciks(ciks)
         filings = {cik: self._filings(statements) for cik, statements in filings_of_ciks.items()}
         return KnownReleases(filings, self._observed_at)
 
     def __call__(self, ticker: str, day: date) -> datetime | None:
-        """Return the release of the ticker's 8-K with item 2.02 accepted on that New York day; the last one if there
-        are several.
+        """Return the release of the ticker's 8-K with item 2.02 that was accepted on a New York day; the last release
+        if there are several.
         """
         return self._earnings(ticker).get(day)
 
     def silent_around(self, ticker: str, day: date) -> bool:
-        """Return whether the lake proves that the ticker's company, which files 8-Ks, filed none with item 2.02 near a
-        day: by a poll that saw its complete list after these days.
+        """Return whether the lake proves that the ticker's company, which files 8-Ks, filed no item 2.02 near a day.
+        The proof is a later poll that read its complete list.
         """
         if day < FIRST_ITEMS:
             return False
@@ -184,7 +184,7 @@ class ReleasesAt:
         return all(self._listed(cik, first, listed_by + MOST_BETWEEN_ANSWERS) for cik in ciks)
 
     def _listed(self, cik: str, first: date, since: datetime) -> bool:
-        """Return whether a poll since an instant saw all filings of a company from a first day until then."""
+        """Return whether a poll since an instant read all filings of a company from a first day to the poll."""
         begin, end, lists = first.isoformat(), new_york_day(since).isoformat(), self._releases.complete_lists
         return any(
             since <= at <= self._observed_at
@@ -223,7 +223,7 @@ class KnownReleases:
         return KnownReleases({cik: self.filings[cik] for cik in ciks if cik in self.filings}, self.observed_at)
 
     def release(self, accession_no: str, cik: str, filing_date: date | None = None) -> Release | None:
-        """Return when EDGAR released a filing of that CIK, as `ReleasesAt.release` does."""
+        """Return when EDGAR released a filing of a CIK, as `ReleasesAt.release` does."""
         return _released(self.filings.get(cik, {}).get(accession_no), filing_date, self.observed_at)
 
     def __call__(self, ticker: str, day: date) -> datetime | None:
@@ -242,11 +242,11 @@ def _released(filing: Filing | None, filing_date: date | None, observed_at: date
 
 
 def _known_at(filings: Sequence[Filing], observed_at: datetime) -> Filing:
-    """Return the statement to use, among those observed up to an instant, or else among those observed first.
+    """Return the statement to use, among those observed up to an instant, or otherwise among the first observed.
 
-    A statement with a filing date is preferred, then the one observed first, then the one with the latest release.
+    Statements with a filing date are preferred, then the first observed, then the latest release.
     """
-    if len(filings) == 1:  # Almost always, and the release of all filings of a company takes a while.
+    if len(filings) == 1:  # This is almost always true, and saves time for the many filings of a company.
         return filings[0]
     return min(
         filings,

@@ -1,6 +1,6 @@
 """Parses an earlier run of a feed again from its captures with today's code, and compares the result with the lake.
 
-Nothing is fetched or published: a run in mode replay publishes.
+Nothing is fetched or published. A run in replay mode publishes.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,12 +31,12 @@ EXAMPLES = 20
 
 @dataclass
 class Difference:
-    """The comparison of today's outcomes of an earlier run's captures with the lake's rows.
+    """The comparison of the lake's rows with today's outcomes of an earlier run's captures.
 
     same: the number of rows with the same content in the lake. changed: records that the lake has only with other
     content. added: records that are missing from the lake. redated: rows with the same content but another date in the
-    lake. gaps: records that are gaps today. examples: one line each, as "kind identity column: value in the lake ->
-    value today".
+    lake. gaps: records that are gaps today. examples: one line each, in the form "kind identity column: value in the
+    lake -> value today".
     """
 
     same: int = 0
@@ -77,7 +77,7 @@ def reparse(feed: Feed, run_id: str, lake: Lake, store: CaptureStore) -> Differe
 
 
 def _captured_alone(client: HttpClient) -> Fetch:
-    """A request that was never captured ends its unit, like a failed request."""
+    """Return a fetch for captures only. A request without a capture ends its unit, like a failed request."""
 
     def fetch(request: Request) -> Capture:
         try:

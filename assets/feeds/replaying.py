@@ -1,8 +1,8 @@
-"""Finds the captures of a scope that the lake has not read, and groups them into rounds for a replay in the order of
+"""Finds the captures of a scope that the lake has not read, and groups them into rounds for a replay in order of
 capture.
 
-Each capture of a unit's first request begins a state of the source. Captures of the same session of requests belong to
-this state, later captures do not. States of several units from one session form one round.
+Each capture of a unit's first request starts a state of the source. Captures of the same session of requests belong to
+this state; later captures do not. The states of several units from one session form one round.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -28,8 +28,8 @@ Retry-After is followed for up to five minutes.
 
 @dataclass(frozen=True)
 class State:
-    """The state of a unit at its source when `capture` was taken. scope: the scope of its run. until: the time of its
-    last answer, in microseconds. newest: whether none of its requests has a later answer.
+    """The state of a unit at its source when `capture` was taken. scope: the scope of the run. until: the time of the
+    last answer, in microseconds. newest: whether no request of the state has a later answer.
     """
 
     unit: Unit
@@ -40,7 +40,7 @@ class State:
 
 
 class _FirstRequest(Exception):
-    """Stops a unit at its first request. This is not an error."""
+    """A signal that stops a unit at its first request. This is not an error."""
 
     def __init__(self, request: Request) -> None:
         super().__init__()
@@ -57,18 +57,18 @@ def _name(request_key: str, micros: int) -> str:
 
 
 def taken_at(capture: str) -> int:
-    """Return when a capture of this name was taken, in microseconds."""
+    """Return when the capture of a name was taken, in microseconds."""
     return int(capture.rpartition("-")[2])
 
 
 def read_by(lake: Lake, dataset: str, store: CaptureStore) -> Mapping[str, Sequence[str]]:
-    """Return the first capture of each state that the lake has read, with the reasons of the gaps that it became when
-    it was last read.
+    """Return the first capture of each state that the lake has read, with the reasons of its gaps at the last
+    reading.
     """
     captures: dict[str, Sequence[str]] = {}
-    # Version 0 retracts no run. What a retracted run has read is not read again.
+    # Version 0 includes retracted runs, whose captures are not read again.
     for run_id in dict.fromkeys(poll.run_id for poll in lake.polls(dataset, 0)):
-        with suppress(BadInput):  # Another machine has the captures of this run.
+        with suppress(BadInput):  # The captures of this run are on another machine.
             run = store.run(run_id, dataset)
             for capture in run.get("read", ()):
                 captures.setdefault(capture, run.get("refused", {}).get(capture, ()))
@@ -109,7 +109,7 @@ def unread_rounds(
 
 
 def _asked_again(feed: Feed, store: CaptureStore, key: str, at: int, following: int | None) -> bool:
-    """Return whether an answer was refused and repeated in the same session; the repeated answer then counts."""
+    """Return whether an answer was refused and requested again in the same session. The later answer is then used."""
     if following is None or following > at + SITTING:
         return False
     capture = next(store.until(clock.from_micros(at)).newest_first(feed.provider.name, key))
@@ -117,7 +117,7 @@ def _asked_again(feed: Feed, store: CaptureStore, key: str, at: int, following: 
 
 
 def first_request(feed: Feed, unit: Unit) -> Request | None:
-    """Return the first request of a unit, None if it has none."""
+    """Return the first request of a unit, or None."""
 
     def fetch(request: Request) -> Capture:
         raise _FirstRequest(request)
@@ -132,7 +132,7 @@ def first_request(feed: Feed, unit: Unit) -> Request | None:
 def _state(
     feed: Feed, unit: Unit, scope: Scope, client: HttpClient, store: CaptureStore, capture: str, following: int | None
 ) -> State:
-    """Return the state that begins with a capture: the answers of its session, before the next state begins."""
+    """Return the state that starts with a capture: the answers of its session, up to the start of the next state."""
     until = taken_at(capture)
     while True:
         keys: set[str] = set()

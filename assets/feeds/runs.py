@@ -1,7 +1,7 @@
-"""Runs a feed over a scope: collects unit by unit, makes rows or gaps of records, audits, and publishes as one commit.
+"""Runs a feed over a scope: collects units, turns records into rows or gaps, audits, and publishes as one commit.
 
-Audit and publish are those of the graph's runs. `assets.feeds.reparse` parses captures again without publishing. No
-Dagster here.
+Audit and publish are shared with the graph's runs. `assets.feeds.reparse` parses captures again without publishing.
+This module does not use Dagster.
 """
 
 import json
@@ -36,7 +36,7 @@ from resources.http.provider import NO_DATA, OK, Provider
 
 NEVER_CAPTURED = "never captured"
 NO_ROW = "no row"
-"""Marks, among the reasons of gaps, an answer of which every record became a gap."""
+"""A pseudo-reason among the reasons of gaps: every record of the answer became a gap."""
 
 
 def run_feed(
@@ -50,19 +50,19 @@ def run_feed(
     releases: Releases | None = None,
     audits: Sequence[Audit] = (),
 ) -> RunReport:
-    """Replay the captures of a scope that the lake has not read, in the order they were taken, then fetch or replay it.
+    """Replay a scope's captures that the lake has not read, in order of capture, and then fetch or replay the scope.
 
-    The first run of a dataset in a lake reads the captures of every scope in this order, and so does each replay of
-    unread captures whose source claims dates. A lake that is made anew therefore does not depend on the scope that is
-    replayed first. As long as the lake has not read the captures of a dataset that dates these records, the source's
-    dates do not count: the records are dated by their fetch.
+    The first run of a dataset in a lake reads the captures of all scopes in this order. So does each replay of unread
+    captures whose source claims dates. A rebuilt lake therefore does not depend on the scope that is replayed first. As
+    long as the lake has not read the captures of a dataset that dates these records, the source's dates are ignored and
+    the records are dated by their fetch.
 
     Each round of captures is published as one lake version, as it would have been when they were taken. The last state
     is published too, or the report states the reason. A refused round is left out and mentioned in the report's notes.
     observed_at: the clock of the last state. By default, records are checked against the wall clock, and those of a
     replay against the time of their answer. New content is dated by the last of its answers, so a replay gives the same
-    result whenever it runs. releases: the releases of filings; by default the lake's. Raises BadInput for an invalid
-    scope or settings, NotCaptured in replay, LakeError; nothing is published then.
+    result whenever it runs. releases: the releases of filings (default: the lake's). Raises BadInput for an invalid
+    scope or settings, NotCaptured in replay, LakeError. Nothing is published in these cases.
     """
     dataset, units = feed.dataset, feed.units(scope)
     by_claim = not feed.as_fetched and dataset.source_tag != CLOCK_TAG
@@ -101,7 +101,7 @@ def run_feed(
 def run_once(
     feed: Feed, scope: Scope, client: HttpClient, lake: Lake, *, run_id: str, audits: Sequence[Audit] = ()
 ) -> RunReport:
-    """Fetch or replay only this scope, whatever else was captured: for callers that decide the order of reading.
+    """Fetch or replay only this scope, and ignore other captures, for callers that decide the order of reading.
 
     Raises the errors of `run_feed`.
     """
@@ -110,14 +110,14 @@ def run_once(
 
 
 def nothing_asked(feed: Feed, lake: Lake, run_id: str, audits: Sequence[Audit] = ()) -> RunReport:
-    """Report a run without requests, which published nothing and polled nothing."""
+    """Return the report of a run without requests, which published nothing and polled nothing."""
     with lake.stage(feed.dataset, run_id) as stage:
         stage.poll(entities=())
         return concluded(stage, lake, lambda: None, clock.now, audits)
 
 
 def _at_fetch(locate: Callable[[Record, RunFacts], Place]) -> Callable[[Record, RunFacts], Place]:
-    """Return the same function, but with no place before the record's fetch."""
+    """Return the same function with no availability before the record's fetch."""
 
     def located(record: Record, run: RunFacts) -> Place:
         place = locate(record, run)
@@ -129,7 +129,7 @@ def _at_fetch(locate: Callable[[Record, RunFacts], Place]) -> Callable[[Record, 
 
 
 def _but_the_last(rounds: Sequence[Sequence[State]], scope: Scope, last: int) -> Iterator[Sequence[State]]:
-    """Return the rounds without the newest answers to the scope in its last session, which are read last anyway."""
+    """Yield the rounds without the scope's newest answers in its last session, which are read last anyway."""
     for states in rounds:
         left = [
             state for state in states if not (state.newest and state.scope == scope and state.until >= last - SITTING)
@@ -139,8 +139,8 @@ def _but_the_last(rounds: Sequence[Sequence[State]], scope: Scope, last: int) ->
 
 
 class _Run:
-    """One run of a feed into a lake. read: the captures that began the states it has read. refused: the reasons of the
-    gaps that these became.
+    """A run of a feed into a lake. read: the first captures of the states that the run has read. refused: the reasons
+    of the gaps from these captures.
     """
 
     def __init__(
@@ -160,7 +160,7 @@ class _Run:
         self.refused: dict[str, list[str]] = {}
 
     def replayed(self, states: Sequence[State]) -> RunReport:
-        """Publish a round of states as they were when the last of them was captured."""
+        """Publish a round of states as of the capture of the last state."""
         until = clock.from_micros(max(state.until for state in states))
         days, units = _days(states[0].scope), [state.unit for state in states]
         with HttpClient(self._feed.provider, self._store, "replay", until=until) as client:
@@ -181,7 +181,7 @@ class _Run:
         days: tuple[date, date] | None = None,
     ) -> RunReport:
         """Publish the answers of units as one lake version. until: when the replayed captures were taken. days: the
-        days that those cover, None for all.
+        days that the captures cover, None for all days.
         """
         feed, lake = self._feed, self._lake
         at = observed_at or until
@@ -247,7 +247,7 @@ class _Run:
         stage: Stage,
         seen: "_Seen",
     ) -> Whole | None:
-        """Fill the stage from a unit's answers, and return the completely covered part."""
+        """Add a unit's answers to the stage, and return the completely covered part."""
         readable, has_rows, reasons = refusal is None or refusal.gap_type == NO_DATA, False, set[str]()
         with collector_paused():
             for outcome, day in outcomes(self._feed, unit, captures, refusal, run):
@@ -265,14 +265,14 @@ class _Run:
         return self._feed.whole(unit, captures) if self._feed.whole and readable else None
 
     def keep_read(self) -> None:
-        """Record which captures were read, once they are published; after a crash the next run reads them again."""
+        """Record which captures were read, once they are published. After a crash, the next run reads them again."""
         self._store.keep_run(
             self._run_id, self._feed.dataset.name, self._facts | {"read": sorted(self.read), "refused": self.refused}
         )
 
 
 def _poll(stage: Stage, looked: Sequence[tuple[Whole | None, str | None, int | None]]) -> None:
-    """Declare the polled part on the stage, without units last answered in an earlier session.
+    """Declare the polled part on the stage, except units that were last answered in an earlier session.
 
     looked: for each unit, the completely covered part, its entity, and the time of its last answer in microseconds.
     """
@@ -294,7 +294,7 @@ def _days(scope: Scope) -> tuple[date, date] | None:
 
 
 class _Seen:
-    """The latest of a run's answers and of the dates of its records."""
+    """The latest instant among a run's answers and the dates of its records."""
 
     def __init__(self, read_clock: Callable[[], datetime]) -> None:
         self._read_clock = read_clock
@@ -307,13 +307,13 @@ class _Seen:
         )
 
     def last(self) -> datetime:
-        """Return the latest, never after the current time; the current time if there is none."""
+        """Return the latest instant, but no later than the current time; the current time if there is none."""
         now = self._read_clock()
         return min(now, self._last) if self._last else now
 
 
 def collect_unit(feed: Feed, unit: Unit, fetch: Fetch) -> tuple[list[Capture], AnswerRefused | None]:
-    """Return the captures of a unit, and the refusal that ended it early if one did."""
+    """Return the captures of a unit, and the refusal that ended the unit early, if any."""
     captures: list[Capture] = []
     try:
         for capture in feed.collect(unit, fetch):
@@ -332,7 +332,7 @@ def collect_unit(feed: Feed, unit: Unit, fetch: Fetch) -> tuple[list[Capture], A
 def outcomes(
     feed: Feed, unit: Unit, captures: Sequence[Capture], refusal: AnswerRefused | None, run: RunFacts
 ) -> Iterable[Outcome]:
-    """Return one row or gap per source record of a unit; a refused, unreadable or empty answer is a record too."""
+    """Return one row or gap per source record of a unit. A refused, unreadable or empty answer is a record too."""
     found_outcomes = _outcomes(feed, unit, captures, refusal, run)
     if feed.naming is not None:
         return name_rows(feed.naming, feed.dataset, found_outcomes, run)
@@ -346,7 +346,7 @@ def outcomes(
 def _first_held(
     feed: Feed, unit: Unit, outcomes: Iterable[Outcome], captures: Sequence[Capture], run: RunFacts
 ) -> Iterator[Outcome]:
-    """Yield the outcomes of a unit, none of them dated before the first capture that contains its content."""
+    """Yield the outcomes of a unit, dated no earlier than the first capture of their content."""
     fetched_at = max(capture.fetched_at for capture in captures)
     first: dict[str, datetime] = {}
     for capture in captures:

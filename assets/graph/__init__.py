@@ -1,4 +1,4 @@
-"""The graph's datasets: one module each, with its Cypher and the pure functions that make a row or a gap of a record.
+"""The graph's datasets: one module each, with Cypher and the pure functions that turn a record into a row or a gap.
 
 The file name is the dataset's name; there is no registry.
 """

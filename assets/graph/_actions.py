@@ -1,4 +1,4 @@
-"""Shared code of dividends and splits: a day stated by the node, confirmed by its Date. Independent of datasets."""
+"""Shared code of dividends and splits: the node states a day, and its Date confirms it. Independent of datasets."""
 
 from collections.abc import Iterable
 from datetime import date
@@ -11,7 +11,7 @@ from pitlake.datasets import _shared as shared
 
 
 def place_action(evidence: str, ticker: Any, date_text: Any, date_nodes: Any, *, differs: str) -> Place:
-    """Return the close of the stated day, through a Date of exactly that day. date_nodes: its (date, close) pairs."""
+    """Return the close of the stated day, taken from a Date of exactly that day. date_nodes: (date, close) pairs."""
     day = texts.leading_day(date_text)
     if texts.word(ticker) is None:
         return Place(evidence, day=day, reason=shared.NO_TICKER.reason)
@@ -30,13 +30,13 @@ def place_action(evidence: str, ticker: Any, date_text: Any, date_nodes: Any, *,
 
 
 def company(companies: Iterable[Any]) -> str | None:
-    """Return the CIK of the company that a node is linked to; None if there is none, or more than one."""
+    """Return the CIK of the company to which a node is linked; None if there is not exactly one company."""
     ciks = {texts.readable(texts.cik, company_id) for company_id in companies}
     return ciks.pop() if len(ciks) == 1 else None
 
 
 def contest(dataset: Dataset, rule: GapRule) -> Contest:
-    """Return how several nodes of one action are resolved, such as those of a ticker and its later name."""
+    """Return the rule for several nodes of one action, such as those of a ticker and its later name."""
     return Contest(
         group=dataset.key,
         contender=lambda record: str(record["node"]),

@@ -1,9 +1,9 @@
 """Proves the split basis of a stored bar, so that it can be converted back to the traded price.
 
-The graph stores bars adjusted by the splits that had executed when it loaded them, but not the time of the load. A bar
-without later splits is as traded. Any other bar may have been adjusted for none, some or all of the later splits. One
-of these readings is proven by a figure that is known to be as traded, or by continuity with a neighbour whose reading
-is proven. Pure.
+The graph stores bars adjusted for the splits that had been executed when it loaded them, but not the time of the load.
+A bar without later splits is as traded. Any other bar may have been adjusted for none, some or all of the later splits.
+One of these readings is proven by a figure that is known to be as traded, or by continuity with a neighbour whose
+reading is proven. Pure.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 from assets.splits import LEAST_SPLIT, SAME_SPLIT_WITHIN, Split, between
 
-# A reading is proven if the price move under it is at most this large, and at least twice as large under every other
-# reading.
+# A reading is proven if its price move is at most this large, and the move of every other reading is at least twice as
+# large.
 MOST_MOVE = 0.4
 SHARE_OF_DISTANCE = 1 / 3
 MOST_APART = timedelta(days=31)
-# The largest difference between two sources' closes of one day, and the smallest difference between two readings that
-# such closes can distinguish. Both are logarithmic.
+# The largest logarithmic difference between two sources' closes of one day, and the smallest difference between two
+# readings that such closes can distinguish.
 SAME_CLOSE, LEAST_APART = 0.02, 0.03
 
 
@@ -36,7 +36,7 @@ class Bar(NamedTuple):
 def factors(bars: Sequence[Bar], splits: Sequence[Split], traded: Mapping[date, float]) -> dict[date, float | None]:
     """Return the factor that makes each stored price as traded, by day; None if it is not proven.
 
-    bars: of one entity, in order of days. splits: executed by the time of reading. traded: closes that are as traded.
+    bars: the bars of one entity, in order of days. splits: the splits executed so far. traded: closes as traded.
     """
     readings = {bar.day: _readings(bar.day, splits) for bar in bars}
     factor_of: dict[date, float | None] = {}
@@ -52,7 +52,7 @@ def factors(bars: Sequence[Bar], splits: Sequence[Split], traded: Mapping[date, 
 
 
 def _readings(day: date, splits: Sequence[Split]) -> list[float]:
-    """Return the divisors that the bar may have: none, one or more of the splits after it, in their order.
+    """Return the possible divisors of a bar, which are those of none, one or more of the later splits, in order.
 
     The result is empty if an uncertain split makes every reading doubtful.
     """
@@ -70,7 +70,7 @@ def _spread(
     traded: Collection[date],
     factor_of: dict[date, float | None],
 ) -> None:
-    """Find each bar's basis from the bar before it in `order`, where that bar proves it."""
+    """Derive each bar's basis from the previous bar in `order`, if that bar proves it."""
     sure = True
     for earlier_bar, bar in pairwise(order):
         earlier, later = (earlier_bar, bar) if forward else (bar, earlier_bar)
@@ -88,8 +88,8 @@ def _spread(
 
 
 def _nearest(choices: Sequence[float], target: float, most: float, least: float) -> float | None:
-    """Return the choice whose logarithm is nearest to the target. Return None if it is further away than `most`, or if
-    another choice is nearer to it than `least`.
+    """Return the choice whose logarithm is nearest to the target. Return None if its distance exceeds `most`, or if its
+    distance to another choice is below `least`.
     """
     ranked = sorted(choices, key=lambda factor: abs(log(factor) - target))
     apart = min((abs(log(ranked[0]) - log(other)) for other in ranked[1:]), default=inf)
@@ -103,7 +103,7 @@ def _parted(
 ) -> bool:
     """Return whether two proven neighbours differ as if a recorded split near them had another day than stated.
 
-    In that case they prove no other bar.
+    If so, they prove no other bar.
     """
     if shares is None:
         return True

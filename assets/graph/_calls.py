@@ -1,5 +1,4 @@
-"""Shared code of earnings calls and their parts: the call's identity, its date, and the choice between two nodes of a
-call.
+"""Shared code of earnings calls and their parts: identity, date, and the choice between several nodes of a call.
 
 Independent of datasets.
 """
@@ -33,16 +32,16 @@ CALL_FIELDS = """
 
 _MINUTE_ID = re.compile(r".+_\d{4}-\d{2}-\d{2}T\d{2}\.\d{2}", re.ASCII)
 _SHORT_ID = re.compile(r".+_\d{4}_\d", re.ASCII)
-# In spring a New York day has 23 hours, so 24 hours may end on the second day after.
+# In spring, a New York day has 23 hours, so 24 hours may end two days later.
 LONGEST_LAG_DAYS = -(-DEFAULT_LAG // timedelta(days=1)) + 1
 
 
 def place_call(record: Record, run: RunFacts, evidence: str) -> Place:
     """Return the call's start plus the publication lag.
 
-    A part without a call, and a call without start or ticker, is not a row.
+    A part without a call is not a row, and neither is a call without start or ticker.
 
-    Midnight in the stated zone or in New York means a day without a time, and this day may be days before the call.
+    Midnight in the stated zone or in New York means a day without a time. This day may be days before the call.
     """
     if record.get("call_node") is None:
         return Place(evidence, reason=contract.NO_CALL.reason)
@@ -64,7 +63,7 @@ def call_values(record: Record) -> dict[str, Any]:
 
 
 def id_shape(node: str) -> int:
-    """Rank the form of a transcript id: 2 for TICKER_YYYY-MM-DDTHH.MM, 1 for a full timestamp, 0 for TICKER_YYYY_Q."""
+    """Rank a transcript id by its form: 2 for TICKER_YYYY-MM-DDTHH.MM, 1 for a full timestamp, 0 for TICKER_YYYY_Q."""
     if _MINUTE_ID.fullmatch(node):
         return 2
     return 0 if _SHORT_ID.fullmatch(node) else 1

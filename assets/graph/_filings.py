@@ -1,4 +1,4 @@
-"""Shared code of filings and their content: the Cypher around a Report, its company, and the place of its release.
+"""Shared code of filings and their content: the Cypher for a Report, its company, and the place of its release.
 
 Independent of datasets.
 """
@@ -38,7 +38,7 @@ FILING_FIELDS = """
 
 
 def place_filing(record: Record, run: RunFacts, evidence: str) -> Place:
-    """Return the place of a filing or its content: EDGAR's release, by the form and the time of the acceptance."""
+    """Return the place of a filing or its content: EDGAR's release, which follows from form and acceptance."""
     if texts.word(record.get("accession_no")) is None:
         return Place(evidence, reason=shared.NO_FILING.reason)
     accepted = texts.readable(texts.published, record["created"])
@@ -62,9 +62,9 @@ def filing_values(record: Record) -> dict[str, Any]:
 
 
 def company(record: Record) -> tuple[str | None, str | None]:
-    """Return CIK and ticker of the primary filer, otherwise of the first referenced company, otherwise its own CIK.
+    """Return CIK and ticker of the primary filer or of the first referenced company, or the report's own CIK.
 
-    Of several primary filers, use the one that the filing names as its own, otherwise the one with the lowest CIK.
+    Of several primary filers, the one with the report's own CIK is used, otherwise the one with the lowest CIK.
     """
     own = texts.readable(texts.cik, record.get("report_cik"))
     linked = linked_companies(record.get("filers")) or linked_companies(record.get("referenced"))
@@ -74,7 +74,7 @@ def company(record: Record) -> tuple[str | None, str | None]:
 
 
 def linked_companies(pairs: Any) -> list[tuple[str, str | None]]:
-    """Return the (CIK, ticker) pairs of a pattern comprehension, sorted; those without a readable CIK are left out."""
+    """Return the (CIK, ticker) pairs of a pattern comprehension, sorted, without pairs that have no readable CIK."""
     return _linked(tuple(map(tuple, pairs or ())))
 
 
@@ -87,7 +87,7 @@ def _linked(pairs: tuple[tuple[Any, Any], ...]) -> list[tuple[str, str | None]]:
 
 
 def required(values: dict[str, Any], *columns: str) -> dict[str, Any]:
-    """Return the values if none of these columns is null. Raises RecordRefused("<column> is unreadable")."""
+    """Return the values if none of these columns is null. Otherwise raises RecordRefused("<column> is unreadable")."""
     for column in columns:
         if values[column] is None:
             raise RecordRefused(f"{column} is unreadable")
@@ -99,7 +99,7 @@ def content_extractor(
 ) -> Extractor:
     """Return the extractor of a label that is linked to a Report by `relation`.
 
-    `fields` are its properties, aliased by column.
+    fields: the label's properties, aliased by column.
 
     name: the column that distinguishes the contents of one filing.
     """

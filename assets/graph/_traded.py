@@ -1,6 +1,6 @@
-"""Converts bars of the graph back to traded prices, by facts from the graph and the lake, once per run.
+"""Converts bars of the graph back to traded prices, with facts from the graph and the lake, once per run.
 
-Only entities with splits are read, from the first requested day on. `assets.graph._basis` decides which bars are
+Only entities with splits since the first requested day are read. `assets.graph._basis` decides which bars are
 proven.
 """
 
@@ -38,9 +38,9 @@ Entity = tuple[str, str]  # label and id
 
 
 class ProvenFactors(NamedTuple):
-    """The factors that make an entity's bars as traded, by day; None: not proven.
+    """The factors that convert an entity's bars to traded prices, by day; None if not proven.
 
-    Bars of other days are as traded from `since` on, and unproven before.
+    Bars of other days are as traded since `since`, and unproven before.
     """
 
     since: date
@@ -61,7 +61,7 @@ class EntitySplits(NamedTuple):
 
 
 def factors(graph: GraphReader, lake: Lake, run: RunFacts, days: Sequence[date]) -> Factors:
-    """Return the factors of every bar of these days that a split has followed. Raises GraphError, LakeError."""
+    """Return the factors of all bars of these days that precede a split. Raises GraphError, LakeError."""
     if not days:
         return {}
     entities = split_since(graph, lake, min(days), new_york_day(run.observed_at))
@@ -75,7 +75,7 @@ def factors(graph: GraphReader, lake: Lake, run: RunFacts, days: Sequence[date])
 
 
 def split_since(graph: GraphReader, lake: Lake, since: date, until: date) -> dict[Entity, EntitySplits]:
-    """Return every entity whose shares were split after `since` and by `until`, with all its splits up to then."""
+    """Return every entity whose shares were split after `since` and by `until`, with all its splits by `until`."""
     by_symbol = {
         symbol: list(dated(statements))
         for symbol, statements in LakeSplits(lake, ("polygon_splits",)).statements.items()
@@ -116,8 +116,8 @@ def _series(graph: GraphReader, entities: Collection[Entity], since: date) -> di
 def _closes(lake: Lake, entities: Mapping[Entity, EntitySplits]) -> dict[Entity, dict[date, float]]:
     """Return closes that are as traded, by day.
 
-    They come from a source that states traded prices, or the lake saw them before any split that could have changed
-    them.
+    They come from a source that states traded prices, or the lake observed them before any split that could have
+    changed them.
     """
     statements, symbols = LakeStatements(lake), {entity_splits.symbol for entity_splits in entities.values()}
     raw: dict[str, dict[date, float]] = {}

@@ -1,7 +1,7 @@
 """Dataset `calendar`: the graph's Date nodes. A day states the next planned trading day, by the exchange's rules.
 
-If a closing cancelled that day, the change is a revision, public when the closed day was over. The graph stores only
-the final result.
+If a closing cancelled that day, the change is a revision, which is public at the end of the closed day. The graph
+stores only the final result.
 """
 
 from collections.abc import Iterator
@@ -41,11 +41,11 @@ REGULAR_CLOSE = time(16)
 FOLLOWING = "next_trading_date"
 CLOSED = "closed_through"
 LONGEST = 14
-"""The most days between two sessions. The longest break since 1933, in September 2001, took seven days."""
+"""The maximum number of days between two sessions. The longest break since 1933, in September 2001, took seven."""
 
 
 def split(record: Record) -> Iterator[Record]:
-    """Yield a day as planned, and again for each closing that cancelled its next planned day."""
+    """Yield a day as planned, and a revision for each closing that cancelled its next planned day."""
     day, following = (texts.readable(texts.day, record[name]) for name in ("date", FOLLOWING))
     if day is None or following is None or not timedelta(0) < following - day <= timedelta(LONGEST):
         yield {**record, CLOSED: None}
@@ -57,7 +57,7 @@ def split(record: Record) -> Iterator[Record]:
 
 
 def locate(record: Record, _run: RunFacts) -> Place:
-    """Return the close of a trading day, the end of any other day, or the end of a closing that changed the plan."""
+    """Return the close of a trading day, or the end of any other day or of a closing that changed the plan."""
     evidence = f"neo4j:Date:{record['date']}"
     day = texts.readable(texts.day, record["date"])
     if day is None or day.year == date.max.year:  # The calendar's last day has no end.

@@ -1,4 +1,4 @@
-"""Dataset `companies`: snapshots of the Company nodes, dated by observation because nothing upstream dates them."""
+"""Dataset `companies`: snapshots of the Company nodes, dated by observation because the graph does not date them."""
 
 from typing import Any
 

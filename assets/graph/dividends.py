@@ -46,11 +46,11 @@ PARSERS = {
 
 
 LastSplits = Mapping[str, datetime]
-"""When the newest split was public, by company id and by ticker."""
+"""The instant at which the newest split became public, by company id and by ticker."""
 
 
 def locate(record: Record, _run: RunFacts, last_splits: LastSplits) -> Place:
-    """Return the end of the declaration day, because the time is not stated, but not before a later split."""
+    """Return the end of the declaration day, because the time is not stated, or the instant of a later split."""
     place = _actions.place_action(
         texts.node("Dividend", record["node"]),
         record["ticker"],
@@ -65,7 +65,7 @@ def locate(record: Record, _run: RunFacts, last_splits: LastSplits) -> Place:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """Return the business columns. An amount that is missing or 0.0 results from a failed parse upstream."""
+    """Return the business columns. A missing amount, or 0.0, is the result of a failed parse upstream."""
     amount = texts.readable(texts.number, record["cash_amount"])
     if not amount or amount < 0:
         raise RecordRefused(contract.NO_AMOUNT.reason)
@@ -78,7 +78,7 @@ def values(record: Record) -> dict[str, Any]:
 
 
 def extractor(last_splits: LastSplits) -> Extractor:
-    """Return the extractor with these splits; a split's New York day may hold dividends declared on any earlier day."""
+    """Return the extractor with these splits. Dividends of any earlier day may be dated to a split's New York day."""
     days_of_splits = set(map(day_of, last_splits.values()))
 
     def trail_of(day: date) -> int:
@@ -95,13 +95,13 @@ def extractor(last_splits: LastSplits) -> Extractor:
 
 
 def prepared(graph: GraphReader, _lake: Lake, run: RunFacts, _days: Sequence[date]) -> Extractor:
-    """Return the extractor with every split of the graph that was public at the observation."""
+    """Return the extractor with all splits of the graph that were public at the observation."""
     last_splits: dict[str, datetime] = {}
     for batch in graph.stream(SPLIT_NODES, {}, fetch_size=EXTRACTOR.batch):
         for node in as_dicts(batch):
             split = splits.locate(node, run)
             public_at = split.available_at
-            if public_at is None and split.day is not None:  # It is not a row of `splits`.
+            if public_at is None and split.day is not None:  # This split is not a row of `splits`.
                 public_at = end_of_new_york_day(split.day)
             if public_at is not None and public_at <= run.observed_at:
                 for name in _names(node):

@@ -58,7 +58,7 @@ Digests = Mapping[tuple[str, str], str]
 
 
 def prepared(_graph: GraphReader, lake: Lake, run: RunFacts, _days: Sequence[date]) -> Extractor:
-    """Return the extractor with the lake's newest texts by kind and id. An embedded text must be one of these texts."""
+    """Return the extractor with the lake's newest texts by kind and id. Embedded texts must be among these texts."""
     try:
         snapshot = lake.snapshot()
     except LakeNotFound:
@@ -77,7 +77,7 @@ def prepared(_graph: GraphReader, lake: Lake, run: RunFacts, _days: Sequence[dat
 
 
 def _is_another(record: Record, digests: Digests) -> bool:
-    """Return whether the lake has a different text in place of the embedded one."""
+    """Return whether the lake's text differs from the embedded text."""
     try:
         digest = digests.get((record["kind"], record["id"] if record["kind"] == "news" else exchange(record)["id"]))
     except RecordRefused:
@@ -123,7 +123,7 @@ def exchange(record: Record) -> dict[str, Any]:
 
 
 def vector(value: Any) -> list[float]:
-    """Return a list of finite numbers, not all 0, as that vector has no direction. Raises Unreadable."""
+    """Return a list of finite numbers. Raises Unreadable, also if all are 0, because such a vector has no direction."""
     if not isinstance(value, list) or not all(_is_finite(number) for number in value) or not any(value):
         raise Unreadable("no vector")
     return [float(number) for number in value]

@@ -50,7 +50,7 @@ SWEEPS = tuple(_query(kind, "NOT coalesce({moment} =~ $dated, false)") for kind 
 
 
 def split(record: Record) -> Iterator[Record]:
-    """Yield one source record per return that the edge carries."""
+    """Yield one source record per return on the edge."""
     schedule = texts.readable(texts.mapping, record["schedule"]) or {}
     for horizon in HORIZONS:
         for benchmark in BENCHMARKS:
@@ -85,8 +85,8 @@ def locate(record: Record, _run: RunFacts, split_entities: SplitEntities) -> Pla
 def _one_basis(record: Record, happened: datetime, window_end: datetime, split_entities: SplitEntities) -> bool:
     """Return whether a holder may have earned this return.
 
-    It was not earned if a split in the window explains it, recorded or not, or if it is as large as that of a split
-    recorded within a week of the window, because one of its two prices may be of another day's basis.
+    It was not earned if a split in the window, recorded or not, explains it. It was not earned either if it is as large
+    as the effect of a split recorded within a week of the window, because its two prices may differ in their basis.
     """
     percent = texts.readable(texts.first_number, record["value"])
     if percent is None:

@@ -1,4 +1,4 @@
-"""Dataset `filing_texts`: whole filings as text where sections could not be parsed, dated by its release."""
+"""Dataset `filing_texts`: the whole text of filings without parsed sections, dated by the filing's release."""
 
 from assets.graph import _filings, texts
 from pitlake.datasets.filing_texts import DATASET

@@ -1,4 +1,4 @@
-"""Dataset `news`: the graph's News nodes, dated by the later of their instants. Cypher and pure functions."""
+"""Dataset `news`: the graph's News nodes, dated by the later of `created` and `updated`. Cypher and pure functions."""
 
 import re
 from typing import Any
@@ -43,7 +43,7 @@ PARSERS = {
 
 
 def is_news(spelled: Any) -> bool:
-    """Return whether an id may be an article's: it is present, and not the accession number of a stray filing."""
+    """Return whether an id may be an article's: not missing, and not the accession number of a misplaced filing."""
     name = texts.word(spelled)
     return name is not None and not FILING_ID.fullmatch(name)
 

@@ -1,6 +1,6 @@
 """Dataset `prices`: daily bars on HAS_PRICE edges, as traded. The edge's daily_return is never read.
 
-A bar followed by splits is converted back to the traded price, or is a gap if its basis is not proven.
+A bar that precedes a split is converted back to the traded price, or becomes a gap if its basis is not proven.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ WINDOW = f"MATCH (d:Date)-[p:HAS_PRICE]->(e)\nWHERE d.date >= $lo AND d.date < $
 
 UNDATED = f"MATCH (d:Date)-[p:HAS_PRICE]->(e)\nWHERE NOT coalesce(d.date =~ $dated, false){FIELDS}"
 
-DECIMALS = 6  # The rounding of a price or volume that was multiplied.
+DECIMALS = 6  # The rounding of converted prices and volumes.
 PRICES = ("open", "high", "low", "close", "vwap")
 PARSERS = {"date": texts.day} | dict.fromkeys((*PRICES, "volume", "transactions"), texts.number)
 
@@ -74,14 +74,14 @@ def _factor(record: Record, factors: Factors) -> float | None:
 
 
 def extractor(factors: Factors) -> Extractor:
-    """Return the extractor with these factors; bars of other entities and days count as traded."""
+    """Return the extractor with these factors. Bars of other entities and days are as traded."""
     return replace(
         EXTRACTOR, locate=partial(locate, factors=factors), values=partial(values, factors=factors), prepared=None
     )
 
 
 def prepared(graph: GraphReader, lake: Lake, run: RunFacts, days: Sequence[date]) -> Extractor:
-    """Return the extractor for these days, with the later splits and the proofs of the bars before them."""
+    """Return the extractor for these days, with later splits and the proven factors of earlier bars."""
     return extractor(_traded.factors(graph, lake, run, days))
 
 

@@ -6,7 +6,7 @@ from pitlake.errors import Unreadable
 
 
 def sequence(value: object) -> int:
-    """Return the exchange's place in the call, from 0. Raises Unreadable when it is missing."""
+    """Return the exchange's position in the call, from 0. Raises Unreadable when it is missing."""
     place = texts.whole(value)
     if place is None or place < 0:
         raise Unreadable("no place in the call")

@@ -1,4 +1,4 @@
-"""Dataset `reports`: one row per SEC filing, dated by EDGAR's release of it. Cypher and pure functions."""
+"""Dataset `reports`: one row per SEC filing, dated by its release on EDGAR. Cypher and pure functions."""
 
 import re
 from typing import Any
@@ -47,7 +47,7 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """Return the business columns of a filing, with every company it is linked to."""
+    """Return the business columns of a filing, with all linked companies."""
     filers = _filings.linked_companies(record["filers"])
     referenced = _filings.linked_companies(record["referenced"])
     role = "primary_filer" if filers else "referenced" if referenced else "none"

@@ -23,7 +23,7 @@ UNDATED = f"MATCH (v:Split)\nWHERE NOT coalesce(v.execution_date =~ $dated, fals
 
 
 def locate(record: Record, _run: RunFacts) -> Place:
-    """Return the close of the execution day, or its end if the exchange is shut: the next bar is on the new basis."""
+    """Return the close of the execution day, or its end if the exchange is closed. The next bar is on the new basis."""
     place = _actions.place_action(
         texts.node("Split", record["node"]),
         record["ticker"],
@@ -37,7 +37,7 @@ def locate(record: Record, _run: RunFacts) -> Place:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """Return the business columns; a ratio the upstream could not read is not a split."""
+    """Return the business columns. A ratio that could not be parsed upstream is not a split."""
     shares_before = texts.readable(texts.number, record["split_from"])
     shares_after = texts.readable(texts.number, record["split_to"])
     if not shares_before or not shares_after or min(shares_before, shares_after) < 0:

@@ -1,7 +1,7 @@
 """Parsers of the graph's spellings: numbers with separators, '1'/'0', "null", JSON in strings, three timestamp forms.
 
-Each parser returns a typed value, or None if the property is absent, or raises `Unreadable` if the value does not have
-the form of its field. Nothing is guessed.
+Each parser returns a typed value, returns None if the property is absent, or raises `Unreadable` if the value does not
+have the form of its field. Nothing is guessed.
 """
 
 import html
@@ -23,8 +23,8 @@ _ABSENT_WORDS = frozenset({"", "null", "nan", "none"})
 _LONGEST_ABSENT = 4
 _FLAGS = {"1": True, "0": False, "true": True, "false": False}
 _CIK_DIGITS = 10
-# No article, filing or call is older. The year 1 and the Unix epoch are values of fields that were never set. Bars and
-# days of the exchange may be older, because the day that they name confirms their close.
+# No article, filing or call is older. The year 1 and the Unix epoch are values of unset fields. Bars and exchange days
+# may be older, because the day that they name confirms their close.
 _FIRST_PUBLISHED = datetime(1990, 1, 1, tzinfo=timezone.utc)
 TEXTS_REMEMBERED = 16_384
 
@@ -40,14 +40,14 @@ def is_absent(value: Any) -> bool:
 
 
 def text(value: Any) -> str | None:
-    """Return prose unchanged, None when blank. The word "null" is kept, because a headline may consist of it."""
+    """Return prose unchanged, None when blank. The word "null" is kept, because it may be a headline."""
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def word(value: Any) -> str | None:
-    """Return an identifier, name or enumeration, stripped; None when absent in any of the upstream's spellings."""
+    """Return an identifier, name or enumeration value, stripped; None for any of the upstream's missing values."""
     return None if is_absent(value) else str(value).strip()
 
 
@@ -86,7 +86,7 @@ def _plain_number(spelled: str) -> str:
 
 
 def node(label: str, identifier: Any) -> str:
-    """Return the evidence of a node. Raises Unreadable without an id, because nothing would lead back to the node."""
+    """Return the evidence of a node. Raises Unreadable without an id, because the node could not be found again."""
     if is_absent(identifier):
         raise Unreadable("no id")
     return f"neo4j:{label}:{identifier}"
@@ -119,9 +119,9 @@ def instant(value: Any) -> datetime | None:
 
     Nanoseconds are rounded up to the next microsecond, so that no row is early.
 
-    Accepted are `2024-01-04T13:48:33-05:00`, `2024-01-04 16:00:00-0500` and mixtures of the two. A date alone, a time
-    without offset and an offset used nowhere on Earth are unreadable; the last would also escape the query windows,
-    which are widened by one day. Instants in the calendar's first and last years are unreadable too.
+    Accepted are `2024-01-04T13:48:33-05:00`, `2024-01-04 16:00:00-0500` and mixtures of the two. Unreadable are a date
+    alone, a time without an offset, an instant in the calendar's first or last year, and an offset used nowhere on
+    Earth, which could also escape the query windows with their margin of one day.
     """
     return None if value is None else _instant(str(value))
 
@@ -145,7 +145,7 @@ def day(value: Any) -> date | None:
 
 
 def leading_day(value: Any) -> date | None:
-    """Return the day that a text begins with, or None: such a record is filed under that day. Never raises."""
+    """Return the day at the start of a text, under which its record is filed, or None. Never raises."""
     try:
         parsed_day = iso_day(str(value).strip()[:10])
     except Unreadable:
@@ -161,8 +161,8 @@ def session_day(moment: datetime | None, claimed: date | None) -> bool:
 def canonical_json(value: Any, kind: type | tuple[type, ...] = (dict, list)) -> str | None:
     """Return JSON in one spelling (no spaces, raw Unicode, NaN as null), members in stored order; None when absent.
 
-    The order of members is kept because statements are read in it. Raises Unreadable for text that is not JSON of
-    `kind`, that names a member twice, or that contains a number that is not finite.
+    The order of members is kept, because it is the reading order of statements. Raises Unreadable for text that is not
+    JSON of `kind`, that names a member twice, or that contains a number that is not finite.
     """
     if is_absent(value):
         return None
@@ -199,19 +199,19 @@ def mapping(value: Any) -> Mapping[str, Any]:
 
 
 def strings(value: Any) -> list[str] | None:
-    """Return a list of texts: native, as JSON, or one plain text. Blank members are dropped, None when absent."""
+    """Return a list of strings from a list, JSON, or a single string, without blank members; None when absent."""
     if is_absent(value):
         return None
     return [*_strings(value)] if isinstance(value, str) else [*_texts_in(value)]
 
 
 def keywords(value: Any) -> list[str] | None:
-    """Return `strings`, where plain text may name several, with commas between."""
+    """Return `strings`, but split plain text at commas."""
     members = strings(value)
     return [word.strip() for word in value.split(",") if word.strip()] if members == [str(value).strip()] else members
 
 
-@lru_cache(maxsize=TEXTS_REMEMBERED)  # Few different authors, channels and items occur, each very often.
+@lru_cache(maxsize=TEXTS_REMEMBERED)  # There are few different authors, channels and items, and each occurs very often.
 def _strings(spelled: str) -> tuple[str, ...]:
     members = readable(_json, spelled)
     return _texts_in(members) if isinstance(members, list) else (spelled.strip(),)
@@ -231,7 +231,7 @@ def labels(value: Any) -> list[str] | None:
 
 
 def first_number(value: Any) -> float | None:
-    """Return `number` of a property that is sometimes a list: its first element, None for an empty list."""
+    """Return `number` of a property, or of its first element if it is a list; None for an empty list."""
     if isinstance(value, list):
         return number(value[0]) if value else None
     return number(value)
@@ -248,7 +248,7 @@ def cik(value: Any) -> str | None:
 
 
 def readable(parser: Callable[[Any], Any], value: Any) -> Any:
-    """Return the parser's value, or None if it is unreadable. It is for fields whose absence makes a gap anyway."""
+    """Return the parsed value, or None if it is unreadable, for fields whose absence makes a gap anyway."""
     try:
         return parser(value)
     except Unreadable:

@@ -31,7 +31,7 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """Return the business columns of a call, with the fallback texts where the graph has no exchanges."""
+    """Return the business columns of a call, with fallback texts if the graph has no exchanges."""
     fallback = {
         "qa_section": min(filter(None, record["qa_sections"] or ()), default=None),
         "full_text": min(filter(None, record["full_texts"] or ()), default=None),

@@ -1,4 +1,4 @@
-"""Dataset `xbrl_facts`: reported values, one record per Fact node, however many contexts it is linked to."""
+"""Dataset `xbrl_facts`: reported values, one record per Fact node, regardless of its number of contexts."""
 
 from datetime import date, timedelta
 from functools import lru_cache
@@ -49,7 +49,7 @@ INFINITE_DECIMALS, NO_DECIMALS = 10**6, -(10**6)
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """Return the filing's release. This function refuses facts that are unusable whatever their value is."""
+    """Return the filing's release. This function refuses facts that are unusable regardless of their value."""
     if "node" not in record:
         place = _filings.place_filing(record, run, texts.node("Report", record["accession_no"]))
         return _refused(place, contract.NO_FACTS if _complete(record) else contract.INCOMPLETE)
@@ -89,7 +89,7 @@ def values(record: Record) -> dict[str, Any]:
 
 
 def period(record: Record) -> dict[str, Any]:
-    """Return the period with its last day inclusive: the graph stores ends and instants one day late."""
+    """Return the period with its last day included. The graph stores ends and instants one day late."""
     stored = {tuple(period_pair) for period_pair in record["periods"]}
     if len(stored) > 1:
         raise RecordRefused(contract.TWO_PERIODS.reason)
@@ -134,7 +134,7 @@ def qualified_name(node: str) -> str:
 
 
 def amount(record: Record, row: dict[str, Any]) -> dict[str, Any]:
-    """Return the value as text without separators and, where the fact is numeric, as a number."""
+    """Return the value as text without separators and, if the fact is numeric, as a number."""
     if row["is_nil"]:
         return {"value": None, "value_number": None}
     if not row["is_numeric"]:
@@ -152,7 +152,7 @@ def amount(record: Record, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def precision(record: Record) -> tuple[int, int]:
-    """Rank two statements of one fact in one filing: by decimals, then by significant digits."""
+    """Rank statements of one fact in one filing, by decimals and then by significant digits."""
     mantissa = str(record["value"]).partition("e")[0].replace(",", "").replace(".", "")
     return _decimals(texts.word(record["decimals"])), len(mantissa.strip("-+0"))
 

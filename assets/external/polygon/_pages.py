@@ -20,10 +20,10 @@ from resources.http.providers.polygon import PROVIDER
 Paths = Mapping[str, str]  # By version.
 
 OLDER, NEWER = "v3", "v1"
-"""The versions of the provider's lists. The older ones are deprecated; the newer ones state amounts as paid."""
+"""The versions of the provider's lists. The older version is deprecated; the newer one states amounts as paid."""
 EVERY = "every ticker"
 PAGE = 1000
-# A corrected day is near the one stated first, and payments of one kind are at least a week apart.
+# A corrected day is near the first stated day, and payments of one kind are at least a week apart.
 MOVED_AT_MOST = timedelta(days=6)
 MORE = "_more"
 
@@ -41,10 +41,9 @@ def ticker_feed(
 ) -> Feed:
     """Return the feed of one kind of record that a ticker has.
 
-    Args: dataset: the dataset that it fills. paths: the provider's paths of the list, the older one
-    first. day: the field, present in each
-    record, by which the list is sorted and cut. id_column: the column of the provider's own id. key: readers of the
-    fields that identify a record. likeness: see `assets.feeds.naming.Naming`. order: see `assets.feeds.naming.Naming`.
+    Args: dataset: the dataset that the feed fills. paths: the provider's paths of the list, by version. day: the
+    field, present in each record, by which the list is sorted and filtered. id_column: the column of the provider's
+    own id. key: parsers of the fields that identify a record. likeness, order: as in `assets.feeds.naming.Naming`.
     more: the other fields of the feed.
     """
 
@@ -70,9 +69,9 @@ def ticker_feed(
 
 
 def units(scope: Scope) -> list[Unit]:
-    """Return one unit per ticker, or one for all tickers within days. Raises BadInput if neither is given.
+    """Return one unit per ticker, or one unit for all tickers within days. Raises BadInput if neither is given.
 
-    Tickers are requested as spelled, because Polygon marks a preferred share by case (BACpK).
+    Tickers are requested as given, because Polygon marks preferred shares by case (BACpK).
     """
     tickers = list(dict.fromkeys(ticker.strip() for ticker in scope.tickers if ticker.strip()))
     if tickers:
@@ -109,7 +108,7 @@ def pages(unit: Unit, fetch: Fetch, paths: Paths, dated_by: str) -> Iterator[Cap
 
 
 def next_page(capture: Capture) -> dict[str, str]:
-    """Return the parameters of the next page; none when this is the last. Raises Unparsable."""
+    """Return the parameters of the next page, or {} if this is the last. Raises Unparsable."""
     address = _answer(capture).get("next_url")
     return dict(parse_qsl(urlsplit(address).query)) if isinstance(address, str) else {}
 
@@ -128,7 +127,7 @@ def content(record: Record) -> object:
 
 
 def items(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
-    """Yield one record per result, with numbers as spelled; and one, MORE, if pages are left. Raises Unparsable."""
+    """Yield one record per result, with numbers as text, and a record MORE if pages are left. Raises Unparsable."""
     for capture in captures:
         for number, result in enumerate(_answer(capture).get("results") or ()):
             if not isinstance(result, dict):
@@ -142,7 +141,7 @@ def place(record: Record, run: RunFacts, *, named_by: str, dated_by: str, undate
     """Return the end of the day in `dated_by`; without a day, return a gap with the reason `undated`.
 
     named_by: the day that is part of the evidence but not of the name, because it may be corrected. A record that
-    replaces a gap is therefore matched only by its company.
+    replaces a gap is therefore matched only by company.
     """
     if MORE in record:
         return Place(run.evidence, reason=figures.MORE_PAGES.reason)

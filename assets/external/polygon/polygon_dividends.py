@@ -1,7 +1,7 @@
-"""Dataset `polygon_dividends`: exact cash dividends, dated by the end of their declaration day, or when fetched if a
-split may have followed, because Polygon has restated amounts by splits.
+"""Dataset `polygon_dividends`: exact cash dividends, dated by the end of their declaration day, or by the fetch if a
+split may have followed, because Polygon has restated amounts after splits.
 
-options: version, v3 (default) or v1. An answer of version 1 states an amount as paid beside the one restated by splits.
+options: version, v3 (default) or v1. Answers of version 1 state amounts both as paid and as restated after splits.
 """
 
 from typing import Any

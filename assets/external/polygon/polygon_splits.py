@@ -43,7 +43,7 @@ def _side(value: Any) -> float:
 
 
 def likeness(row: Values, other: Values) -> int:
-    """Compare by day and ratio. A record missing from its day may be replaced by one a few days away."""
+    """Compare by day and ratio. A record that is missing from its day may have moved to a day nearby."""
     near = abs(row["execution_date"] - other["execution_date"]) <= _pages.MOVED_AT_MOST
     same_ratio = all(row[name] == other[name] for name in ("split_from", "split_to"))
     return 1 + 4 * (row["execution_date"] == other["execution_date"]) + 2 * same_ratio if near else 0

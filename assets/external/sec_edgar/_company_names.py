@@ -1,6 +1,6 @@
-"""The names of a company over time, by EDGAR's submissions: which name the company had since when, and what proves it.
+"""The names of a company over time, from EDGAR's submissions: each name, its first day and the proof.
 
-The datasets `names` and `universe_events` both take their dates from here. Pure.
+The datasets `names` and `universe_events` both use these dates. Pure.
 """
 
 import re
@@ -21,7 +21,7 @@ from resources.http.capture import Capture
 
 ONE_DAY, EDGAR_BEGAN = timedelta(days=1), date(1993, 1, 1)
 MOVED_AT_MOST = timedelta(days=7)
-"""The most days by which EDGAR moves the date of a filing back from the day it was shown."""
+"""The maximum time by which EDGAR moves the date of a filing back from the day on which it was shown."""
 EVENING = "17"
 """The first hour of an acceptance, on either clock, at which a filing may be shown after its date."""
 FIRST_DRAFTS = date(2012, 10, 1)
@@ -32,8 +32,8 @@ _PAGE = re.compile(r"/submissions/(CIK\d{10}-submissions-\d+\.json)$", re.ASCII)
 
 
 Days = Mapping[date, date]
-"""The dates of filings that the company itself made and that EDGAR showed on acceptance, each with the day on which the
-first of them was shown.
+"""The filing dates of filings by the company that EDGAR showed on acceptance, each with the first day on which a filing
+of that date was shown.
 """
 
 
@@ -46,7 +46,7 @@ class Page(NamedTuple):
 
 
 class OlderFilings(NamedTuple):
-    """A page of older filings that was read: its file, when, its filings, and the first day of any filing."""
+    """A page of older filings that was read: its file, its fetch, its filings, and the first day of any filing."""
 
     name: str
     fetched_at: datetime
@@ -55,7 +55,7 @@ class OlderFilings(NamedTuple):
 
 
 class Borne(NamedTuple):
-    """A name of a company, the name before it, and the days from and until which EDGAR's answer allows it.
+    """A name of a company, the previous name, and the first and last days that EDGAR's answer allows for the name.
 
     shown: the first day on which a filing under the name was certainly shown; None if no day is certain. is_plain:
     whether nothing contradicts the first day that EDGAR states.
@@ -71,7 +71,7 @@ class Borne(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Poll:
-    """The names of a company in one answer of EDGAR. former: name, first and last day of each, the oldest first.
+    """The names of a company in one answer from EDGAR. former: name, first and last day of each, oldest first.
 
     first_listed: the first day of any filing. pages: older filings that were not read.
     """
@@ -91,7 +91,7 @@ class Poll:
         return name == self.name or any(name == former for former, _, _ in self.former)
 
     def reading(self, pages: Mapping[str, OlderFilings]) -> "Poll":
-        """Return the poll with the filings of those of its older pages that were read."""
+        """Return the poll with the filings of the older pages that were read."""
         read = [pages[page.name] for page in self.pages if page.name in pages]
         return replace(
             self,
@@ -129,7 +129,7 @@ def polled(capture: Capture) -> Poll | None:
 
 
 def older_filings(capture: Capture) -> OlderFilings | None:
-    """Return the filings of a page of older ones; None for any other answer."""
+    """Return the filings of a page of older filings; None for any other answer."""
     page = _PAGE.search(capture.url)
     if capture.status != HTTPStatus.OK or not page:
         return None
@@ -137,7 +137,7 @@ def older_filings(capture: Capture) -> OlderFilings | None:
 
 
 def names_of(poll: Poll, earlier: Sequence[Poll]) -> Iterator[Borne]:
-    """Yield the names of a poll, the oldest first, given the company's earlier polls in order.
+    """Yield the names of a poll, oldest first, given the company's earlier polls in order.
 
     A name that an earlier poll did not contain begins after that poll.
     """
@@ -155,7 +155,7 @@ def names_of(poll: Poll, earlier: Sequence[Poll]) -> Iterator[Borne]:
 
 
 def pages_of_renames(main: Capture) -> list[str]:
-    """Return the older pages with the first filing after each former name; none if the answer is unreadable."""
+    """Return the older pages with the first filing after each former name; [] if the answer is unreadable."""
     with suppress(Unparsable, *UNFORESEEN):
         poll = polled(main)
         if poll is not None:
@@ -166,7 +166,7 @@ def pages_of_renames(main: Capture) -> list[str]:
 
 
 def shown_on(filing_date: date, form: str | None, acceptance: object) -> date:
-    """Return the day on which EDGAR showed a filing: SEC may move its date back, but not its posting."""
+    """Return the day on which EDGAR showed a filing. The SEC may move the filing's date back, but not its posting."""
     if isinstance(acceptance, str) and acceptance[:10] == str(filing_date) and acceptance[11:13] < EVENING:
         return filing_date
     with suppress(Unreadable):
@@ -177,12 +177,12 @@ def shown_on(filing_date: date, form: str | None, acceptance: object) -> date:
 
 
 def is_own(form: object) -> bool:
-    """Return whether a form proves the company's name: the company makes it, and EDGAR shows it on acceptance."""
+    """Return whether a form proves the company's name: the company files it, and EDGAR shows it on acceptance."""
     return not withheld(form) and not is_by_others(form)
 
 
 def _own_days(columns: Mapping[str, Sequence[Any]]) -> tuple[Days, date]:
-    """Return the days of the company's own filings in a list of EDGAR, and the first day of any filing."""
+    """Return the days of the company's own filings in a list from EDGAR, and the first day of any filing."""
     dates, forms = [dating.day(day) for day in columns["filingDate"]], columns["form"]
     acceptances = columns.get("acceptanceDateTime") or [None] * len(dates)
     days: dict[date, date] = {}
@@ -207,7 +207,7 @@ def _unknown_until(name: str, earlier: Iterable[Poll]) -> date:
 def _first_shown(poll: Poll, since: date, until: date | None) -> date | None:
     """Return the first day on which EDGAR showed a filing of the company under a name; None if no such day is certain.
 
-    since, until: the days of the name. EDGAR derives them from all filings, including filings that it withheld at
+    since, until: the days of the name, which EDGAR derives from all filings, including those that it withheld at
     first.
     """
     if until is not None and since < poll.first_listed and since < FIRST_DRAFTS:
@@ -221,12 +221,12 @@ def _first_shown(poll: Poll, since: date, until: date | None) -> date | None:
 
 
 def _name(value: Any) -> str:
-    """Return a name as it is written. Raises Unreadable if it is missing or not a text."""
+    """Return a name unchanged. Raises Unreadable if it is missing or not a string."""
     if not isinstance(value, str) or not value.strip():
         raise Unreadable("a name is required")
     return value
 
 
 def _day(text: object) -> date:
-    """Return the day at the start of an instant of EDGAR's former names. Raises Unreadable."""
+    """Return the day of an instant in EDGAR's list of former names. Raises Unreadable."""
     return dating.day(str(text)[:10])

@@ -1,7 +1,7 @@
-"""The facts of a company as one table, for bulk loads: the rows of `sec_facts` for all facts at once.
+"""The facts of a company as one table, for bulk loads: creates the rows of `sec_facts` for all facts at once.
 
-A list of facts with any irregularity (a missing filing, a value that is not a number, an invalid day, a fact stated
-twice) is left to `sec_facts`, record by record. Pure.
+Lists of facts with any irregularity (a missing filing, a value that is not a number, an invalid day, a repeated fact)
+are left to `sec_facts`, record by record. Pure.
 """
 
 import re
@@ -25,7 +25,7 @@ from resources.http.capture import Capture
 
 SCHEMA = staged_schema(DATASET)
 MOST_FACTS = 65_536
-"""The facts made into rows at once."""
+"""The number of facts that are converted to rows at once."""
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _EPOCH = date(1970, 1, 1).toordinal()
 _FIELDS = itemgetter("end", "accn", "filed", "form", "val")
@@ -34,15 +34,15 @@ _CONSTANT = {"available_at_basis": None, "available_at_source": DATASET.source_t
 Packed = tuple[Any, Any, Any, Any, Any, Any]
 """The start, end, accession number, filing date, form and value of a fact."""
 Lists = Sequence[tuple[Mapping[str, str], Sequence[Packed | Any]]]
-"""The facts of each concept and unit, with their shared fields. What is not packed is irregular."""
+"""The facts of each concept and unit, with their shared fields. Irregular facts are not packed."""
 Dating = Callable[[tuple[Any, Any]], "_Dated | None"]
-"""Return the dates of the facts of a filing, by its number and filing date; None if they are irregular."""
+"""Returns the dates of a filing's facts, given its number and filing date; None if they are irregular."""
 
 
 def fact_table(
     capture: Capture, cik: str, since: date | None, releases: Releases, observed_at: datetime
 ) -> tuple[pa.Table, list[Record]]:
-    """Return the facts of an answer as staged rows, and the facts left to `sec_facts` as its records.
+    """Return the facts of an answer as staged rows, and the remaining facts as records of `sec_facts`.
 
     since: the first filing date to load. Raises Unparsable like `sec_facts.fact_lists`.
     """
@@ -92,8 +92,8 @@ def _packed_lists(capture: Capture, cik: str, since: date | None) -> Lists:
 
 
 def _in_parts(lists: Lists) -> Iterator[Lists]:
-    """Yield lists with up to `MOST_FACTS` facts together, and longer ones alone. A part that was yielded is released,
-    because the facts of a large company take much memory.
+    """Yield lists in groups of up to `MOST_FACTS` facts, and longer lists alone. A group is released after it was
+    yielded, because the facts of a large company take much memory.
     """
     left, part, facts = list(reversed(lists)), list[tuple[Mapping[str, str], Sequence[Any]]](), 0
     del lists
@@ -106,7 +106,7 @@ def _in_parts(lists: Lists) -> Iterator[Lists]:
 
 
 def _packer() -> Callable[[Record], Any]:
-    """Return a function that packs a fact, and returns any other object unchanged. Equal texts are one in memory."""
+    """Return a function that packs a fact, and returns any other object unchanged. Equal strings share memory."""
     shared: dict[Any, Any] = {}
     share = shared.setdefault
 
@@ -124,7 +124,7 @@ def _packer() -> Callable[[Record], Any]:
 
 
 def _table(lists: Lists, capture: Capture, dated: Dating) -> pa.Table | None:
-    """Return the rows of some lists; None if one of the facts is irregular or lacks a field that most have."""
+    """Return the rows of some lists; None if any fact is irregular or lacks a field that most facts have."""
     columns: list[list[Any]] = [[] for _ in range(6)]
     try:
         for _, facts in lists:

@@ -1,6 +1,6 @@
-"""SGML headers of filings: the acceptance on New York's clock, which is reliable where EDGAR's JSON is ambiguous.
+"""SGML headers of filings: they state the acceptance in New York time, where EDGAR's JSON is ambiguous.
 
-All functions except `fetched` are pure; `fetched` uses the function that it receives.
+All functions are pure except `fetched`, which uses the function that it receives.
 """
 
 import re
@@ -21,7 +21,7 @@ _LINE = re.compile(r"^[ \t]*([A-Z][A-Z0-9 ]*):(.*)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Header:
-    """The content of a header. `acceptance` is its text, fourteen digits of New York's clock."""
+    """The content of a header. acceptance: the original text, fourteen digits in New York time."""
 
     accession_no: str
     acceptance: str
@@ -57,7 +57,7 @@ def parsed(text: str) -> Header:
 
 
 def conformed_names(text: str) -> list[tuple[str, str]]:
-    """Return each CIK in a header once, with its name in the header."""
+    """Return each CIK in a header once, with its name."""
     names: dict[str, str] = {}
     name = ""
     for label, value in _lines(text):
@@ -70,7 +70,7 @@ def conformed_names(text: str) -> list[tuple[str, str]]:
 
 
 def former_names(text: str) -> list[tuple[str, str, date]]:
-    """Return the former names in a header, each with its CIK and its first day, which EDGAR states."""
+    """Return the former names in a header, each with its CIK and the first day that EDGAR states."""
     names: list[tuple[str, str, date]] = []
     cik = name = ""
     for label, value in _lines(text):
@@ -91,8 +91,8 @@ def _first(lines: dict[str, list[str]], name: str) -> str | None:
 def fetched(filings: Iterable[tuple[str, str]], fetch: Fetch, *, if_captured: bool = False) -> Iterator[Capture]:
     """Fetch the headers of filings (CIK, accession number).
 
-    A missing header is left out, and the JSON then dates its filing. if_captured: whether to leave out headers that a
-    replay does not have; otherwise they raise NotCaptured. Raises AnswerRefused.
+    Missing headers are skipped; the JSON then dates their filings. if_captured: whether to skip headers that a replay
+    lacks, instead of raising NotCaptured. Raises AnswerRefused.
     """
     for cik, accession_no in filings:
         try:
@@ -108,7 +108,7 @@ def fetched(filings: Iterable[tuple[str, str]], fetch: Fetch, *, if_captured: bo
 def acceptances(captures: Iterable[Capture]) -> dict[str, tuple[str, Capture]]:
     """Return the acceptance of each header among captures, by accession number.
 
-    An unreadable header is left out: the JSON then dates its filing, which is later.
+    Unreadable headers are left out. The JSON then dates their filings, at a later instant.
     """
     acceptances_by_number = {}
     for capture in captures:

@@ -1,6 +1,6 @@
 """EDGAR's index files: the filings of a day or quarter. They only locate filings and do not date them.
 
-Form, company and master indexes are read alike, with any column widths and date format. sec_filings uses them to find
+Form, company and master indexes are parsed alike, with any column widths and date format. sec_filings uses them to find
 filings.
 """
 
@@ -35,7 +35,7 @@ class IndexEntry(NamedTuple):
 
 
 def request(day: date) -> Request:
-    """Return the request for the form index of a day. Days without filings, and future days, answer 403."""
+    """Return the request for the form index of a day. EDGAR answers 403 for future days and days without filings."""
     return Request(
         f"/Archives/edgar/daily-index/{day.year}/QTR{_quarter_number(day)}/form.{day:%Y%m%d}.idx",
         host=WWW,
@@ -65,7 +65,7 @@ def _quarter_number(day: date) -> int:
 
 
 def entries(text: str) -> Iterator[IndexEntry]:
-    """Yield the lines below the header's rule; none if it is empty. Raises Unreadable for any other line."""
+    """Yield the entries below the header's rule, if any. Raises Unreadable for a line that is no entry."""
     head, rule, body = text.partition("\n---")
     if not rule and not _RULE.search(text):
         raise Unreadable("no index")

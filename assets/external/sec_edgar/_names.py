@@ -1,4 +1,4 @@
-"""EDGAR's identifiers: CIKs, accession numbers, columns of lists, and the addresses made of them. Pure.
+"""Parsers for EDGAR's identifiers and list columns, such as CIKs and accession numbers, and addresses. Pure.
 
 Independent of datasets.
 """
@@ -63,7 +63,7 @@ def items(value: Any) -> list[str]:
 
 
 def flag(value: Any) -> bool | None:
-    """Return a boolean that EDGAR spells 1 and 0. Raises Unreadable."""
+    """Return a boolean that EDGAR writes as 1 or 0. Raises Unreadable."""
     if value is None or value == "":
         return None
     if value not in (0, 1):
@@ -72,7 +72,7 @@ def flag(value: Any) -> bool | None:
 
 
 def whole(value: Any) -> int | None:
-    """Return a whole number, plain or as text; None when missing. Raises Unreadable."""
+    """Return a whole number, given as a number or text; None when missing. Raises Unreadable."""
     return None if value is None or value == "" else fields.whole(value)
 
 
@@ -84,7 +84,7 @@ def unit_per_cik(scope: Scope) -> list[Unit]:
 
 
 def ten_digit_ciks(spellings: Iterable[str]) -> list[str]:
-    """Return CIKs as ten digits, in order and once. Raises BadInput for an invalid one."""
+    """Return CIKs as ten digits, in order and without duplicates. Raises BadInput for an invalid CIK."""
     try:
         return list(dict.fromkeys(cik(spelling) for spelling in spellings))
     except Unreadable:

@@ -1,6 +1,6 @@
-"""Form 25 of exchanges: the removed class of securities, the exchange and the rule. Pure.
+"""Forms 25 filed by exchanges: the removed class of securities, the exchange and the rule. Pure.
 
-An issuer's own Form 25 is prose without a reliable class, so nothing is read from it.
+An issuer's own Form 25 is prose without a reliable class, so it is not parsed.
 """
 
 import html
@@ -20,7 +20,7 @@ _OTHER = re.compile(
     r"\b(?:warrants?|rights?|notes?|bonds?|debentures?|preferred|preference|etns?|certificates?)\b", re.IGNORECASE
 )
 _PARTS = re.compile(r"\bunits?\b", re.IGNORECASE)
-# Words before the object of a right, the conversion of a note, or the content of a unit.
+# Words that precede the object of a right, the conversion of a note, or the content of a unit.
 _BEHIND = re.compile(
     r"\b(?:to (?:purchase|acquire|receive|subscribe)|exercisable|exchangeable|convertible|representing|consisting"
     r"|entitling)\b.*",
@@ -45,13 +45,13 @@ def request(of_cik: str, accession_no: str) -> Request:
 
 
 def accession_of(capture: Capture) -> str | None:
-    """Return the filing of a captured document; None for any other capture."""
+    """Return the accession number of a captured document; None for any other capture."""
     match = _FOLDER.search(capture.url)
     return "-".join(match.groups()) if match else None
 
 
 def parsed(text: str) -> Removal:
-    """Parse a document; parts that are missing or repeated are None."""
+    """Parse a document. Missing or repeated parts are None."""
     exchange = _element(text, "exchange", raw=True)
     return Removal(
         exchange=_element(exchange, "entityName") if exchange else None,
@@ -69,9 +69,9 @@ def _element(text: str, name: str, *, raw: bool = False) -> str | None:
 
 
 def is_common_equity(security_class: str | None) -> bool | None:
-    """Return whether the words for one or several classes name common equity itself and not a claim to it.
+    """Return whether the description of one or several classes names common equity itself and not a claim to it.
 
-    Returns None if the words are missing or do not show this.
+    Return None if the description is missing or unclear.
     """
     words = security_class or ""
     class_names = (_BEHIND.sub("", class_name) for class_name in _CLASSES.split(words))

@@ -34,7 +34,7 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """Yield one record per fact. If the scope has a first day, yield only facts that were filed since that day."""
+    """Yield one record per fact, only for facts filed since the scope's first day, if there is one."""
     for capture in captures:
         for shared, facts in fact_lists(capture, unit.name, unit.scope.date_from):
             for record in fact_records(facts, shared, capture):
@@ -51,12 +51,12 @@ def fact_lists(capture: Capture, cik: str, since: date | None) -> Iterator[tuple
 
 
 def is_recent(filed: Any, since: date) -> bool:
-    """Return whether a fact was filed since a day. A fact without a filing date may have been."""
+    """Return whether a fact may have been filed since a day. A fact without a filing date may."""
     return str(filed or LATEST) >= since.isoformat()
 
 
 def unit_lists(answer: Any, capture: Capture, cik: str) -> Iterator[tuple[dict[str, str], list[Any]]]:
-    """Yield the list of each concept and unit of a parsed answer, with the shared fields of its members. Raises
+    """Yield the list of each concept and unit in a parsed answer, with the shared fields of its members. Raises
     Unparsable.
     """
     try:
@@ -67,7 +67,7 @@ def unit_lists(answer: Any, capture: Capture, cik: str) -> Iterator[tuple[dict[s
 
 
 def fact_records(facts: Sequence[Record], shared: Mapping[str, str], capture: Capture) -> Iterator[Record]:
-    """Yield the facts of one concept and unit as records; facts stated twice by one filing are marked."""
+    """Yield the facts of one concept and unit as records. Facts that a filing states twice are marked."""
     once = (fact for fact, _ in mark_repeats(((fact, capture) for fact in facts), _identity))
     return ({**fact, **shared} for fact in (once if len(set(map(_identity, facts))) < len(facts) else facts))
 

@@ -2,9 +2,9 @@
 
 All functions except `collect` are pure.
 
-A scope of CIKs fetches all pages of their submissions. A scope of days finds the registrants in the daily indexes.
-options: headers = earnings | none | undecided | all selects the filings whose SGML header is fetched. The default
-selects filings with item 2.02 whose clock is undecided. forms = 8-K,10-Q limits the forms.
+For a scope of CIKs, all pages of their submissions are fetched. For a scope of days, the daily indexes list the
+registrants. options: headers = earnings | none | undecided | all selects the filings whose SGML header is fetched. The
+default selects filings with item 2.02 and an ambiguous time zone. forms = 8-K,10-Q limits the forms.
 """
 
 import re
@@ -70,7 +70,7 @@ PARSERS: dict[str, Parser] = {
 
 
 def units(scope: Scope) -> list[Unit]:
-    """Return one unit per registrant, or one per day if only days are given. Raises BadInput if both are missing."""
+    """Return one unit per registrant, or per day if only days are given. Raises BadInput if both are missing."""
     _names.option(scope.options, "headers", HEADERS)
     if scope.ciks:
         return _names.unit_per_cik(scope)
@@ -83,7 +83,7 @@ def units(scope: Scope) -> list[Unit]:
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
     """Fetch the submissions of a registrant, or of every registrant in a day's index; then fetch the requested headers.
 
-    Missing data of one registrant does not affect the others. A missing page is reported at the end.
+    Missing data of a registrant does not affect other registrants. A missing page is reported at the end.
     """
     if not unit.name.startswith(INDEX):
         yield from _submissions(unit.name, unit.scope, fetch)
@@ -113,13 +113,13 @@ def _submissions(cik: str, scope: Scope, fetch: Fetch) -> Iterator[Capture]:
     for name in older_pages(main, cik, scope.date_from):
         pages.append(fetch(Request(f"/submissions/{name}")))
         yield pages[-1]
-    # Older captures, made before this became the default, can also be replayed.
+    # Captures from before this default can also be replayed.
     default = "headers" not in scope.options
     yield from _headers.fetched(_undecided(pages, cik, scope), fetch, if_captured=default)
 
 
 def older_pages(main: Capture, cik: str, since: date | None) -> list[str]:
-    """Return the further pages of a main answer, without those that end before `since`. Raises Unparsable."""
+    """Return the older pages listed in a main answer, except pages that end before `since`. Raises Unparsable."""
     try:
         entries = edgar_answers.older_pages(main.json(), cik)
         pages = [(page["name"], dating.day(page.get("filingTo"))) for page in entries]
@@ -154,9 +154,9 @@ def whole(unit: Unit, captures: Sequence[Capture]) -> Whole | None:
 
 
 def listed(unit: Unit, captures: Sequence[Capture]) -> Whole | None:
-    """Return what members of a bulk file cover completely: the filings before the day of the newest one in them.
+    """Return the part that members of a bulk file cover completely: the filings before the day of the newest filing.
 
-    When EDGAR made the file is unknown, but it was not before that day.
+    The time at which EDGAR created the file is unknown, but it was not before that day.
     """
     covered, loaded_on = whole(unit, captures), new_york_day(captures[0].fetched_at)
     days = set()
@@ -173,7 +173,7 @@ def listed(unit: Unit, captures: Sequence[Capture]) -> Whole | None:
 
 
 def items_of(record: Record) -> list[str]:
-    """Return the items of an 8-K; none where they do not parse."""
+    """Return the items of an 8-K, or [] if they can't be parsed."""
     try:
         return _names.items(record["items"])
     except Unreadable:
@@ -181,7 +181,7 @@ def items_of(record: Record) -> list[str]:
 
 
 def _inside(filing_date: Any, scope: Scope) -> bool:
-    """Return whether a filing date is in the scope's days. This only reduces work and dates nothing."""
+    """Return whether a filing date is in the scope's days. This only reduces work and does not date anything."""
     filed = str(filing_date)
     after = scope.date_from is None or filed >= scope.date_from.isoformat()
     return after and (scope.date_to is None or filed <= scope.date_to.isoformat())
@@ -212,7 +212,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
 
 
 def _proven(pages: Iterable[Capture]) -> dict[str, tuple[str, dating.Dated]]:
-    """Return the acceptances that two pages prove together by giving one acceptance on two clocks."""
+    """Return the acceptances that two pages prove together, by stating an acceptance in two time zones."""
     served: defaultdict[str, set[str]] = defaultdict(set)
     for page in pages:
         columns = dict(zip(COLUMNS.values(), _columns_of(page), strict=True))
@@ -255,7 +255,7 @@ def _decided(acceptance: Any, form_type: Any, header: str | None) -> dating.Date
 
 
 def _accepted(record: Record) -> dating.Dated | None:
-    """Return the acceptance: the header's if there is one, otherwise what the JSON proves; None if undated."""
+    """Return the acceptance from the header if there is one, otherwise from the JSON; None if undated."""
     if PROVEN in record and not record["header"]:
         return cast("dating.Dated", record[PROVEN])
     acceptance, form_type, header = record.get("acceptance"), record.get("form_type"), record.get("header")

@@ -1,7 +1,7 @@
 """Dataset `sec_fulltext_hits`: hits of EDGAR's full-text search.
 
-A hit is dated only by its filing. options: forms and ciks limit the search. headers = none | all: with all, the header
-of every filing with a hit is fetched, which dates hits of filings that are not in the lake.
+A hit is dated only by its filing. options: forms and ciks limit the search. headers = none | all: "all" fetches the
+header of every filing with a hit, which dates hits of filings that are not in the lake.
 """
 
 from collections.abc import Iterator, Sequence
@@ -53,7 +53,7 @@ def units(scope: Scope) -> list[Unit]:
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
-    """Fetch pages of a hundred up to the last one or a limit; then fetch the requested headers."""
+    """Fetch pages of a hundred hits, up to the last page or a limit, and then the requested headers."""
     scope, pages = unit.scope, []
     for start in range(0, min(MOST, scope.max_pages * PAGE), PAGE):
         pages.append(fetch(_request(unit, start)))
@@ -87,7 +87,7 @@ def _filing(hit: Record) -> tuple[str, str] | None:
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """Yield one record per hit, and one for the hits that were not fetched."""
+    """Yield one record per hit, and one record for all hits that were not fetched."""
     headers = _headers.acceptances(captures)
     first: dict[tuple[object, object], Record] = {}
     total = met = 0
@@ -106,7 +106,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
 
 
 def _hits(page: Capture) -> tuple[int, list[dict[str, Any]]]:
-    """Return the number of hits, and the hits of the page with the names of their columns. Raises Unparsable."""
+    """Return the number of hits, and the hits of the page under our column names. Raises Unparsable."""
     try:
         answer = page.json()["hits"]
         return int(answer["total"]["value"]), [_hit(hit) for hit in answer["hits"]]

@@ -1,9 +1,9 @@
 """Dataset `universe_events`: the filings that register, list, rename, delist and deregister companies.
 
-A scope of days reads EDGAR's form indexes, which list ended companies like all others; a scope of CIKs reads their
-submissions and former names. All functions except `collect` are pure. options: index = day | quarter selects the index.
-headers = none | all selects whether to fetch the SGML headers, which date an index's filings exactly. documents = all |
-none selects whether to fetch the exchanges' Forms 25.
+For a scope of days, EDGAR's form indexes are read, which also list companies that no longer exist. For a scope of CIKs,
+their submissions and former names are read. All functions except `collect` are pure. options: index = day | quarter
+selects the index. headers = none | all selects whether to fetch the SGML headers, which date an index's filings
+exactly. documents = all | none selects whether to fetch the exchanges' Forms 25.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -31,7 +31,7 @@ INDEXES, HEADERS, DOCUMENTS = ("day", "quarter"), ("none", "all"), ("all", "none
 EXCHANGES_REMOVAL, CERTIFICATE = "25-NSE", "CERT"
 NOTICE_OF_DELISTING = "3.01"  # This is an item of an 8-K. Indexes do not state items.
 
-# Offerings from a shelf (424B2, 424B5, 424B7) are left out: their issuers are registered already, and banks file
+# Shelf offerings (424B2, 424B5, 424B7) are left out, because their issuers are already registered and banks file
 # thousands.
 FORMS = {
     **dict.fromkeys(("S-1", "F-1", "S-11", "SB-2"), contract.OFFERED),
@@ -42,7 +42,7 @@ FORMS = {
     **dict.fromkeys(("25", EXCHANGES_REMOVAL), contract.DELISTED),
     **dict.fromkeys(("15-12B", "15-12G", "15-15D", "15F-12B", "15F-12G", "15F-15D", "REVOKED"), contract.DEREGISTERED),
 }
-# 17 CFR 240.12d2-2(d)(1), 240.12g-4(a), 240.12h-6(a); a duty under section 15(d) is suspended at once.
+# 17 CFR 240.12d2-2(d)(1), 240.12g-4(a), 240.12h-6(a). A duty under section 15(d) is suspended at once.
 DAYS_TO_EFFECT = {
     **dict.fromkeys(("25", EXCHANGES_REMOVAL), 10),
     **dict.fromkeys(("15-12B", "15-12G", "15F-12B", "15F-12G", "15F-15D"), 90),
@@ -54,11 +54,11 @@ EXCHANGES = {"0000876661": "NEW YORK STOCK EXCHANGE LLC", "0001354457": "The Nas
 CERTIFICATES = {"CERTNYS": "NEW YORK STOCK EXCHANGE LLC", "CERTNAS": "The Nasdaq Stock Market LLC"}
 PARSERS: dict[str, Parser] = {"filing_date": _names.required_day}
 RENAME_ALONE = dict.fromkeys(("exchange", "security_class", "common_equity", "rule_provision", "effective_on"))
-"""The columns that a change of name leaves null."""
+"""The columns that are null for a change of name."""
 
 
 def event_of(form: object, items: Collection[str] = ()) -> str | None:
-    """Return a filing's event for its company; None if there is none. Amendments have no event."""
+    """Return a filing's event for its company, or None. Amendments have no event."""
     if not isinstance(form, str):
         return None
     if form == "8-K" and NOTICE_OF_DELISTING in items:
@@ -69,7 +69,7 @@ def event_of(form: object, items: Collection[str] = ()) -> str | None:
 
 
 def units(scope: Scope) -> list[Unit]:
-    """Return one unit per registrant, or one per day or quarter if only days are given.
+    """Return one unit per registrant, or per day or quarter if only days are given.
 
     Raises BadInput if both are missing.
     """
@@ -117,7 +117,7 @@ def _lists(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
     fetched = {capture.url.rpartition("/")[2] for capture in captures}
     for page in _company_names.pages_of_renames(captures[0]):
         if page not in fetched:
-            with suppress(NotCaptured):  # Captures that were made before renames needed this page are replayed too.
+            with suppress(NotCaptured):  # Captures from before renames needed this page are replayed too.
                 yield fetch(Request(f"/submissions/{page}"))
 
 
@@ -142,7 +142,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
 
 
 def _filings(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
-    """Yield the filings of submissions or of an index that are events of their company."""
+    """Yield the filings in submissions or in an index that are events of their company."""
     for record, capture in sec_filings.records(unit, [capture for capture in captures if not _is_index(capture)]):
         event = event_of(record["form_type"], sec_filings.items_of(record))
         if event:
@@ -157,7 +157,7 @@ def _is_index(capture: Capture) -> bool:
 
 
 def _index_events(scope: Scope, index: Capture) -> Iterator[dict[str, Any]]:
-    """Return the entries of an index that are events, without the filing exchanges' own entries."""
+    """Yield the entries of an index that are events, except entries of the filing exchanges themselves."""
     day = _first_day(scope)
     first, last = _indexes.quarter(day) if scope.options.get("index") == "quarter" else (day, day)
     try:
@@ -186,7 +186,7 @@ def _filer(accession_no: str) -> str:
 
 
 def _is_filer(entry: _indexes.IndexEntry) -> bool:
-    """Return whether an entry lists the exchange that files, rather than the company of the filing."""
+    """Return whether an entry lists the filing exchange instead of the company."""
     by_exchange = entry.form_type == EXCHANGES_REMOVAL or entry.form_type.startswith(CERTIFICATE)
     return by_exchange and entry.cik == _filer(entry.accession_no)
 
@@ -219,7 +219,7 @@ def _renames(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, 
 
 
 def _renamed(record: Record, run: RunFacts) -> Place:
-    """Return the place of a change of name: the end of the day that `names` gives it, by the first filing under it."""
+    """Return the place of a change of name: the end of its day in `names`, proven by the first filing under it."""
     proof = _first_under(record, ())
     if proof is not None and not _is_stated(record, str(proof[1]["accession_no"]), run):
         proof = _first_under(record, _earlier_polls(record["main"], run))
@@ -237,7 +237,7 @@ def _renamed(record: Record, run: RunFacts) -> Place:
 
 
 def _first_under(record: Record, earlier: Sequence[_company_names.Poll]) -> tuple[date, Record] | None:
-    """Return the day that a name was first shown and the first filing under it; None if no day or filing is certain."""
+    """Return the day on which a name was first shown, and the first filing under it; None if either is uncertain."""
     borne = list(_company_names.names_of(record["poll"], earlier))[record["place"]]
     proofs = [
         (_company_names.shown_on(day, filing["form_type"], filing["acceptance"]), str(filing["accession_no"]), filing)
@@ -252,7 +252,7 @@ def _first_under(record: Record, earlier: Sequence[_company_names.Poll]) -> tupl
 
 
 def _is_stated(record: Record, accession_no: str, run: RunFacts) -> bool:
-    """Return whether the lake has this change of name by this filing, which earlier polls then do not contradict."""
+    """Return whether the lake already has this change of name with this filing. Earlier polls are then irrelevant."""
     statements = run.statements(DATASET, "cik", {record["cik"]}) if run.statements else ()
     wanted_name = (contract.RENAMED, accession_no, record["company_name"], record["former_name"])
     names = ("event", "accession_no", "company_name", "former_name")
@@ -269,7 +269,7 @@ def _earlier_polls(main: Capture, run: RunFacts) -> list[_company_names.Poll]:
 
 
 def locate(record: Record, run: RunFacts) -> Place:
-    """Return the filing's own availability. The day of an index entry without a header proves no time of acceptance."""
+    """Return the filing's own availability. An index entry without a header does not prove the time of acceptance."""
     if record["event"] == contract.RENAMED:
         return _renamed(record, run)
     if record["told_by"] == contract.SUBMISSIONS or record["header"]:
@@ -283,7 +283,7 @@ def locate(record: Record, run: RunFacts) -> Place:
 
 
 def values(record: Record) -> dict[str, Any]:
-    """Return the business columns of an event; `locate` states those of the filing under a new name."""
+    """Return the business columns of an event. For a new name, `locate` adds the columns of the filing."""
     if record["event"] == contract.RENAMED:
         return {"cik": record["cik"], "event": record["event"], "told_by": record["told_by"]} | RENAME_ALONE
     plain = parsed(record, PARSERS)

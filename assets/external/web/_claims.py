@@ -1,9 +1,9 @@
-"""Dated web pages: a reader turns a raw answer into candidates with claims; this module proves the claims and dates the
-candidates.
+"""Dated web pages: a reader turns an answer into candidates with claims of dates. This module verifies the claims and
+dates the candidates.
 
-A reader only proposes. A claim is proven if its quote is in the answer, contains the stated date, and states a day or
-an instant. Every claim gets its latest possible reading. A candidate is available at its latest proven claim, so a
-further claim can only delay it. Pure.
+A reader only makes proposals. A claim is proven if its quote is in the answer, contains the stated date, and states a
+day or an instant. Every claim is read as its latest possible instant. A candidate becomes available at its latest
+proven claim, so further claims can only delay it. Pure.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ Kind = Literal["published", "modified", "served"]
 Place = Literal["body", "header", "shown"]
 
 FIRST_PAGE = datetime(1991, 8, 6, tzinfo=timezone.utc)
-# A page of today may claim a day that has not ended anywhere yet. A later claim means a wrong clock.
+# A page of today may claim a day that has not yet ended anywhere. Later claims indicate a wrong clock.
 AHEAD = timedelta(hours=37)
 CLOCKS_AGREE = timedelta(hours=24)
 LONGEST_QUOTE = 400
@@ -28,7 +28,7 @@ LONGEST_QUOTE = 400
 
 @dataclass(frozen=True)
 class Claim:
-    """A reader's claim. kind: its subject. text: the date or time, as spelled. quote: the words of the claim, verbatim.
+    """A reader's claim. kind: its subject. text: the original date or time. quote: the verbatim words of the claim.
     place: the raw body, a header, or the visible text. method: the reader and its method.
     """
 
@@ -59,7 +59,7 @@ class ProvenClaim:
 
 @dataclass(frozen=True)
 class Dating:
-    """The dating of a candidate: `claim` decides, `published` is the best claim of publication.
+    """The dating of a candidate. claim: the decisive claim. published: the best claim of publication.
 
     dated_at is None if the only proof is that the page existed when it was fetched.
     """
@@ -83,7 +83,7 @@ def prove(candidate: Candidate, capture: Capture, source: AllowedHost) -> tuple[
 def decide(candidate: Candidate, capture: Capture, source: AllowedHost) -> Dating | None:
     """Return the dating of a candidate.
 
-    Only this function determines the availability of a web page. Return None without a proven claim, and if the page
+    Only this function determines the availability of a web page. Return None if no claim is proven, or if the page
     mentions an unreadable update, because the text may be as recent as that update.
     """
     proven = prove(candidate, capture, source)
@@ -101,7 +101,7 @@ def decide(candidate: Candidate, capture: Capture, source: AllowedHost) -> Datin
 
 
 def plausible(proven: Sequence[ProvenClaim], fetched_at: datetime) -> bool:
-    """Return whether no claim is before the web or after the page's own download."""
+    """Return whether all claims are after the start of the web and before the page's own download."""
     return all(FIRST_PAGE <= dated.instant <= fetched_at + AHEAD for dated in proven)
 
 
@@ -120,6 +120,6 @@ def _reading(claim: Claim, capture: Capture, source: AllowedHost) -> datetime | 
     except Unreadable:
         return None
     if claim.kind == "served":
-        # The server's clock alone proves nothing, so it must agree with our own time of the download.
+        # The server's clock alone proves nothing, so it must agree with our time of the download.
         return capture.fetched_at if abs(instant - capture.fetched_at) <= CLOCKS_AGREE else None
     return instant

@@ -1,8 +1,8 @@
-"""The deterministic reader of web pages: one candidate a page, its claims from markup, from the text and from headers.
+"""The default, deterministic reader of web pages: one candidate per page, with claims from markup, text and headers.
 
 The order is: JSON-LD of the page's own article, meta tags, <time> elements, update notes in the text, Last-Modified,
-Date. This order decides which publication is shown. It does not affect the availability, which follows from the latest
-claim. It is the default reader of web_pages.
+Date. This order decides which publication is shown. It does not affect the availability, which is that of the latest
+claim.
 """
 
 import re
@@ -17,7 +17,7 @@ from assets.external.web._claims import Candidate, Claim
 from pitlake import outside_json
 from resources.http.capture import Capture
 
-if TYPE_CHECKING:  # An extra brings it, and the order of all feeds needs no page.
+if TYPE_CHECKING:  # It is an optional dependency, and not needed to order feeds.
     from selectolax.lexbor import LexborHTMLParser
 
 HTML = ("text/html", "application/xhtml+xml")
@@ -52,7 +52,7 @@ _NOTE = re.compile(rf"^(?:last )?(?:updated|modified|revised|corrected)(?: on)?:
 
 
 def read(capture: Capture, url: str) -> Sequence[Candidate]:
-    """Return the page as one candidate; none if it is not HTML. If parsing takes too long, title and text are empty."""
+    """Return the page as one candidate, or () if it is not HTML. Title and text are empty if parsing takes too long."""
     if not capture.headers.get("content-type", HTML[0]).lower().startswith(HTML):
         return ()
     candidate = Candidate(url, None, None, ())
@@ -85,13 +85,13 @@ def _json_ld(tree: "LexborHTMLParser", page: str, url: str) -> Iterator[Claim]:
         for node in _own_articles(body, url):
             for name, kind in JSON_LD.items():
                 if isinstance(node.get(name), str) and node[name].strip():
-                    # A member with escapes is not proven by the page.
+                    # The page does not prove a member with escapes.
                     match = re.search(rf'"{re.escape(name)}"\s*:\s*"{re.escape(node[name])}"', page)
                     yield _claim(kind, node[name], match[0] if match else "", f"json-ld {name}")
 
 
 def _own_articles(body: Any, url: str) -> Iterator[dict[str, Any]]:
-    """Return the top-level articles that are this page, not those it links to."""
+    """Yield the top-level articles that describe this page, not articles to which it links."""
     nodes = body if isinstance(body, list) else [body]
     graphs = [(node, node.get("@graph")) for node in nodes if isinstance(node, dict)]
     nodes = [member for node, graph in graphs for member in (graph if isinstance(graph, list) else [node])]
@@ -105,7 +105,7 @@ def _own_articles(body: Any, url: str) -> Iterator[dict[str, Any]]:
 
 
 def _is_of(node: dict[str, Any], url: str) -> bool:
-    """Return whether the addresses of an article, if any, are those of the page."""
+    """Return whether an article has no addresses, or those of the page."""
     main = node.get("mainEntityOfPage")
     addresses = [node.get("url"), node.get("@id"), main.get("@id") if isinstance(main, dict) else main]
     paths = {_path(address) for address in addresses if isinstance(address, str) and address.startswith("http")}
@@ -157,12 +157,12 @@ def _claim(kind: str, text: str, quote: str, method: str) -> Claim:
 
 
 def _tag(raw: Sequence[str], name: str, content: str) -> str:
-    """Return the tag as written in the page, or "" if it is spelled differently."""
+    """Return the original text of a tag, or "" if the page spells it differently."""
     return next((tag for tag in raw if name in tag.lower() and content in tag), "")
 
 
 def _closed(page: str) -> str:
-    """Return a page up to its last `>`, so that no search for a tag runs to the end without a match."""
+    """Return a page up to its last `>`, so that no search for a tag runs to the page's end without a match."""
     return page[: page.rfind(">") + 1]
 
 

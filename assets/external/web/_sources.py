@@ -1,6 +1,6 @@
-"""The allow-list of web pages: the hosts that may date their own pages, and their time zone for times without one.
+"""The allow-list of web pages: the hosts that may date their own pages, with default time zones.
 
-Other hosts are never requested and never dated. To add one, add a line here and its name in the provider
+Other hosts are never requested and never dated. To add a host, add a line here and its name in the provider
 (resources/http/providers/web.py). Pure.
 """
 
@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from pitlake.clock import NEW_YORK
 
-# The time zone in which a day ends last.
+# The time zone in which days end last.
 WESTMOST = ZoneInfo("Etc/GMT+12")
 
 
@@ -18,7 +18,7 @@ WESTMOST = ZoneInfo("Etc/GMT+12")
 class AllowedHost:
     """A host that may date its own pages.
 
-    zone: its time zone for times without one; if unknown, the zone in which a day ends last.
+    zone: the time zone of times that state none; if unknown, the zone in which days end last.
     """
 
     host: str
@@ -28,7 +28,7 @@ class AllowedHost:
 ALLOWED = {
     source.host: source
     for source in (
-        AllowedHost("newswire.example", NEW_YORK),  # of the sample; nobody can register it
+        AllowedHost("newswire.example", NEW_YORK),  # for the sample; this host can't be registered
         AllowedHost("www.bea.gov", NEW_YORK),
         AllowedHost("www.bls.gov", NEW_YORK),
         AllowedHost("www.businesswire.com"),
@@ -41,7 +41,7 @@ ALLOWED = {
 
 
 def source_of(url: str) -> AllowedHost | None:
-    """Return the source of an address: https, an allowed host, no port, no login. None for any other address."""
+    """Return the host of an https address without port and login; None for any other address or host."""
     try:
         parts = urlsplit(url)
         if parts.scheme != "https" or parts.port is not None or parts.username is not None:

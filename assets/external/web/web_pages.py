@@ -1,4 +1,4 @@
-"""Dataset `web_pages`: pages of the allowed sources, dated by the claims that `_claims` proves.
+"""Dataset `web_pages`: pages of the allowed hosts, dated by the claims that `_claims` proves.
 
 Only https addresses of listed hosts are requested. All functions except `collect` are pure.
 """
@@ -25,7 +25,7 @@ from resources.http.providers.web import PROVIDER
 
 
 def units(scope: Scope) -> Sequence[Unit]:
-    """Return one unit per address of `queries`. Raises BadInput without one, and for a host outside the allow-list."""
+    """Return one unit per address in `queries`. Raises BadInput without an address, or for hosts not on the list."""
     if not scope.queries:
         raise BadInput("queries", "no address is named", "name pages such as https://www.sec.gov/newsroom")
     for url in scope.queries:

@@ -1,4 +1,4 @@
-"""Shared code of Yahoo's feeds: the envelope, and numbers, plain or wrapped."""
+"""Shared code of Yahoo's feeds: parsers for the envelope, and for plain or wrapped numbers."""
 
 from typing import Any
 

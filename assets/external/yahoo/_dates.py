@@ -1,7 +1,7 @@
 """When Yahoo's dated items became public. Pure.
 
-Yahoo's days have been UTC midnights, which are on the evening before in New York, and New York times labelled as UTC.
-Times of day are therefore ignored; only the latest possible day counts.
+Yahoo has stated days as UTC midnights, which fall on the previous evening in New York, and as New York times labelled
+UTC. Times of day are therefore ignored, and the latest possible day is used.
 """
 
 import re
@@ -13,7 +13,7 @@ from pitlake.clock import new_york_day
 from pitlake.errors import BadInstant, Unreadable
 from pitlake.times import read
 
-# A stated instant is within its day, which ends at 05:00 UTC on the next day. A bare day may be a day later.
+# A stated instant is within its day, which ends at 05:00 UTC on the next day. A bare day may be a day too early.
 INSTANT_BOUND = timedelta(hours=29)
 DAY_BOUND = timedelta(hours=24) + dating.DATE_ONLY_BOUND
 
@@ -39,8 +39,8 @@ def of_instant(moment: datetime) -> DatedDay:
 def of_text(text: Any) -> DatedDay:
     """Date a text with an offset like `of_instant`.
 
-    A day alone may be the evening before the item's own day, so the result is late by DAY_BOUND at most. A time without
-    an offset is unreadable, because it is in the zone of the requesting machine. Raises Unreadable.
+    A day alone may be the day before the item's own day, so the result is late by DAY_BOUND at most. A time without an
+    offset is unreadable, because it is in the zone of the requesting machine. Raises Unreadable.
     """
     spelled = text.strip() if isinstance(text, str) else ""
     if _DAY.fullmatch(spelled):

@@ -1,4 +1,4 @@
-"""Dataset `yahoo_earnings`: reported earnings of Yahoo, dated by the end of the event's day."""
+"""Dataset `yahoo_earnings`: reported earnings from Yahoo, dated by the end of the event's day."""
 
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
@@ -30,7 +30,7 @@ NAMES = {
 }
 FIELDS = tuple(NAMES.values())
 REPORTED = "2"
-# Reports of one company are months apart, and the days stated for one report are never that far apart.
+# Reports of a company are months apart, much further than different days stated for one report.
 MOVED_AT_MOST = timedelta(days=21)
 
 PARSERS = {
@@ -73,7 +73,7 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
-    """Yield one record per event, by the names of the answer's own columns."""
+    """Yield one record per event, with the answer's own column names."""
     events = (
         ({**event, "asked": unit.name}, capture)
         for capture in captures
@@ -88,7 +88,7 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
 def whole(unit: Unit, captures: Sequence[Capture]) -> Whole:
     """Return the completely read part: every event.
 
-    An answer of full length may be cut off, so only the events after the day of its last event were read completely.
+    An answer of full length may be truncated, so it covers only the events after the day of its last event.
     """
     events = [event for capture in captures for table in _tables(capture) for event in _events(table, capture)]
     read = (parsed_or_text(lambda text: _dates.of_text(text).day, event["startdatetime"]) for event in events)
@@ -118,7 +118,7 @@ def _events(table: Any, capture: Capture) -> Iterator[Record]:
 
 def locate(record: Record, run: RunFacts) -> Place:
     """Return the end of the event's day, or the fetch time if a split followed."""
-    # The day may be corrected, so a record that replaces a gap is matched only by its company.
+    # The day may be corrected, so a record that replaces a gap is matched only by company.
     evidence = f"{evidence_of(run, record, record['asked'])}&start={quote(str(record['startdatetime']), safe=':')}"
     try:
         start = _dates.of_text(record["startdatetime"])

@@ -1,4 +1,4 @@
-"""Dataset `yahoo_upgrades`: analyst ratings of Yahoo, dated by the end of the rating's day."""
+"""Dataset `yahoo_upgrades`: analyst ratings from Yahoo, dated by the end of the rating's day."""
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
@@ -20,7 +20,7 @@ from resources.http.capture import Capture, Request
 from resources.http.providers.yahoo import PROVIDER
 
 MODULE = "upgradeDowngradeHistory"
-# A corrected instant is near the one stated first, and a firm rates a company again only after weeks.
+# A corrected instant is near the first stated one, and a firm rates a company again only after weeks.
 MOVED_AT_MOST = timedelta(days=6)
 
 PARSERS = {"current_price_target": _answers.number, "prior_price_target": _answers.number}
@@ -62,7 +62,7 @@ def _ratings(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
 
 def locate(record: Record, run: RunFacts) -> Place:
     """Return the end of the rating's day, or the fetch time if a split followed and there is a price target."""
-    # The instant may be corrected, so a record that replaces a gap is matched only by its company and firm.
+    # The instant may be corrected, so a record that replaces a gap is matched only by company and firm.
     evidence = f"{evidence_of(run, record, record['ticker'], record.get('firm'))}&graded={record.get('epochGradeDate')}"
     try:
         graded = _dates.of_instant(_dates.instant_of_epoch(record.get("epochGradeDate")))
