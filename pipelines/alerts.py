@@ -1,7 +1,7 @@
-"""Alert sensors: failed runs, missing answers, stale datasets.
+"""Alert sensors for failed runs, missing answers and stale datasets.
 
-resources/notifier.py sends messages; each contract's `freshness` defines stale. Incidents are also stored in the lake
-for the quality report.
+resources/notifier.py sends messages; each contract's `freshness` defines staleness. Incidents are also stored in the
+lake for the quality report.
 """
 
 import errno
@@ -26,7 +26,7 @@ from resources.notifier import Notifier
 
 STALE_SECONDS = 15 * 60
 REPORTED = "pitlake/reported"
-"""The tag of a reported run, with the time, so that it is reported once."""
+"""The tag of a reported run, with the time of the report, so that no run is reported twice."""
 DISK_FULL = os.strerror(errno.ENOSPC)
 _logger = logging.getLogger("pitlake.alerts")
 
@@ -59,7 +59,7 @@ def tell_of_missing_answers(context: dg.RunStatusSensorContext, lake: LakeResour
 def _incident(
     context: dg.RunStatusSensorContext, kind: Literal["failed", "unanswered"], reasons: tuple[str, ...]
 ) -> Incident:
-    """Return the run's incident, dated by its end, so that reporting it again is no second incident."""
+    """Return the run's incident, dated by the run's end, so that a second report does not create a second incident."""
     run = context.dagster_run
     record = context.instance.get_run_record_by_id(run.run_id)
     seconds = record.end_time if record else None
@@ -70,7 +70,7 @@ def _incident(
 def _tell(
     context: dg.RunStatusSensorContext, title: str, incident: Incident, lake: LakeResource, notifier: Notifier
 ) -> None:
-    """Report to the lake and to people, once. The alert is sent even if the lake is missing or can't be written."""
+    """Report an incident to the lake and to people, once. The alert is sent even if the lake can't be written."""
     # Read the current run, because the context's copy may be out of date.
     run = context.instance.get_run_by_id(incident.run_id)
     if run and REPORTED in run.tags:
@@ -84,7 +84,7 @@ def _tell(
 
 
 def tell_of_untold(instance: dg.DagsterInstance, lake: LakeResource, notifier: Notifier) -> int:
-    """Report each failed run of the last day that no daemon reported; return how many."""
+    """Report each failed run of the last day that no daemon reported, and return the number of these runs."""
     lately = dg.RunsFilter(statuses=[dg.DagsterRunStatus.FAILURE], created_after=clock.now() - timedelta(days=1))
     runs = [run for run in instance.get_runs(lately) if REPORTED not in run.tags]
     resources = {"lake": lake, "notifier": notifier}
@@ -149,7 +149,7 @@ def tell_of_stale_datasets(
 
 
 def stale_datasets(lake: Lake, now: datetime) -> Iterator[tuple[str, datetime]]:
-    """Return datasets whose newest row is older than their contract allows, each with that row's instant."""
+    """Yield datasets whose newest row is older than their contract allows, each with that row's instant."""
     snapshot, now = lake.snapshot(), lake.judged_at(now)
     for name, dataset in all_datasets().items():
         if dataset.freshness is not None:

@@ -1,4 +1,4 @@
-"""The only place that makes Definitions: assets, jobs, schedules and their resources.
+"""Creates all Definitions: assets, jobs, schedules and their resources.
 
 `build_definitions` accepts other resources, so that tests and benchmarks run the same assets against their own graph
 and lake. Loaded by `dg dev`, `dagster definitions validate` and the command line.
@@ -28,7 +28,7 @@ from resources.settings import ExtractionSettings
 
 
 def build_definitions(*, resources: Mapping[str, object] | None = None) -> dg.Definitions:
-    """Return all definitions. `resources` replaces single resources by name: graph, lake, settings, notifier, forge."""
+    """Return all definitions. resources: replacements by name: graph, lake, settings, notifier, forge."""
     standard: dict[str, object] = {
         "graph": GraphResource(),
         "lake": LakeResource(),

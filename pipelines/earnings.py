@@ -1,8 +1,8 @@
-"""Releases as partitions, several in one run: used by the sensor, the evening's schedule and `pitlake backfill
+"""Releases as partitions, several in one run, for the sensor, the evening schedule and `pitlake backfill
 earnings`.
 
-A run covers a range of Dagster's list, such as a month; it names its releases if they aren't neighbours there.
-assets/derived builds them.
+A run covers a range of Dagster's list of partitions, such as a month, or names its releases if they aren't neighbours
+in that list. assets/derived builds them.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,10 +21,10 @@ RANGE_START, RANGE_END = "dagster/asset_partition_range_start", "dagster/asset_p
 PARTITION = "dagster/partition"
 SENSOR_SECONDS = 300
 BUNDLES = ("earnings_snapshots", "earnings_outcomes")
-OPEN_DAYS = 45  # after this the longest window of an outcome, twenty sessions, has ended
+OPEN_DAYS = 45  # after this time, the longest window of an outcome (twenty sessions) has ended
 AGAIN_AFTER = timedelta(days=1)  # a failed release is not requested at every evaluation
 ENDED = (dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED)
-LOST_AFTER = timedelta(days=7)  # A run that began this long ago and has not ended has died.
+LOST_AFTER = timedelta(days=7)  # A run that started this long ago without ending has died.
 
 earnings_bundles = dg.define_asset_job(
     "earnings_bundles",
@@ -34,7 +34,7 @@ earnings_bundles = dg.define_asset_job(
 
 
 def register(instance: dg.DagsterInstance, releases: Sequence[Event]) -> list[str]:
-    """Make releases partitions, oldest first; return new keys."""
+    """Register releases as partitions, oldest first, and return the new keys."""
     present = frozenset(instance.get_dynamic_partitions(EARNINGS_SET))
     new = sorted({event.key for event in releases} - present)
     if new:
@@ -44,7 +44,7 @@ def register(instance: dg.DagsterInstance, releases: Sequence[Event]) -> list[st
 
 def one_run(instance: dg.DagsterInstance, keys_to_build: Sequence[str]) -> dict[str, Any]:
     """Return tags and run config of one run that builds these partitions: as a range if they are neighbours in
-    Dagster's list, which holds releases that were loaded late at its end; else by name, as a run of the first.
+    Dagster's list, which has late releases at its end; otherwise by name, as a run of the first partition.
     """
     keys, chosen = instance.get_dynamic_partitions(EARNINGS_SET), frozenset(keys_to_build)
     places = [place for place, key in enumerate(keys) if key in chosen]
@@ -68,7 +68,7 @@ def unbuilt(instance: dg.DagsterInstance, releases: Sequence[Event]) -> list[str
     missing = [event.key for event in releases if event.key not in built]
     if not missing:
         return []
-    # A release is not requested again within a day, nor while a run of it has not ended.
+    # A release is not requested again within a day, or while a run for it has not ended.
     now = clock.now()
     unfinished = [status for status in dg.DagsterRunStatus if status not in ENDED]
     lately = dg.RunsFilter(created_after=now - AGAIN_AFTER)
@@ -78,7 +78,7 @@ def unbuilt(instance: dg.DagsterInstance, releases: Sequence[Event]) -> list[str
 
 
 def unsettled(releases: Sequence[Event], now: datetime) -> list[Event]:
-    """Return releases so recent that a snapshot or an outcome may have been in the future at their last build."""
+    """Return recent releases, of which a snapshot or an outcome may have been in the future at the last build."""
     return [event for event in releases if now - timedelta(days=OPEN_DAYS) <= event.event_at]
 
 

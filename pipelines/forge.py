@@ -1,7 +1,7 @@
 """Forge's schedules: hourly settlement, and runs of the agent at the times in the settings.
 
 A run decides as of its scheduled instant, so a late run sees no later data. A retried run continues its decision
-from the tape. Without a model a schedule skips and says why.
+from the tape. Without a model, a schedule skips the run and states the reason.
 """
 
 import asyncio
@@ -338,8 +338,8 @@ def forge_hourly(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> d
 
 
 def schedules() -> list[dg.ScheduleDefinition]:
-    """Return Forge's schedules in the settings' time zone. Invalid settings are reported only by the schedules and runs
-    that need them; these schedules then use the defaults.
+    """Return Forge's schedules in the settings' time zone. With invalid settings, they use the defaults; only the
+    schedules and runs that need the settings report the error.
     """
     try:
         plan = desk().config.schedules

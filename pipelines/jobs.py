@@ -1,4 +1,4 @@
-"""The jobs: the graph's datasets by day, its snapshots without a day, the outside feeds, the releases."""
+"""The jobs: the graph's datasets by day, its snapshots without a day, the outside feeds, and the releases."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -15,12 +15,12 @@ SNAPSHOTS = [name for name, dataset in all_datasets().items() if dataset.group =
 
 
 def blank(names: Iterable[str]) -> dict[str, Any]:
-    """Return the run config of feeds with the fields that each of them needs, blank, for the launchpad to show."""
+    """Return the run config of feeds with blank values for their required fields, for Dagster's launchpad."""
     return {"ops": {name: {"config": {"mode": "live"} | _needed(all_feeds()[name].example)} for name in names}}
 
 
 def _needed(example: Scope) -> dict[str, Any]:
-    """Return the fields that a feed's example sets, blank."""
+    """Return blank values for the fields that a feed's example sets."""
     return {name: BLANK[type(value)] for name, value in example.as_json().items() if value and type(value) in BLANK}
 
 

@@ -1,6 +1,6 @@
-"""OpenLineage: reports to a service the start and end of each run, the datasets it publishes and those it reads.
+"""OpenLineage: reports the start and end of each run, and the datasets that it publishes and reads, to a service.
 
-openlineage-python reads the address from the environment. Events name datasets and hold none of their rows.
+openlineage-python reads the address from the environment. Events name datasets and contain no rows.
 """
 
 import os
@@ -20,7 +20,7 @@ STATES = {
 
 
 def sensors() -> list[dg.SensorDefinition]:
-    """Return a sensor for each state of a run; none without an address."""
+    """Return a sensor for each state of a run, or [] without an address."""
     return [_sensor(status) for status in STATES] if os.environ.get(ADDRESS) else []
 
 

@@ -1,8 +1,8 @@
 """The schedules, in New York time. Every schedule is stopped until a user starts it in the UI.
 
-The graph is loaded late, so its evening run covers a week. Outside sources are requested at the pace of their
-publications, for the lake's watch list, which `pitlake sync` writes. A schedule with an empty watch list skips and
-states this reason.
+The graph is loaded late, so its evening run covers a week. Outside sources are requested as often as they publish, for
+the lake's watch list, which `pitlake sync` writes. With an empty watch list, a schedule skips the run and states the
+reason.
 """
 
 import os
@@ -28,7 +28,7 @@ LOOKBACK_DAYS = 7
 AFTER_CLOSE = "30 18 * * *"
 DROPS = "*/15 * * * *"
 AFTER_RELEASES = "0 20 * * 1-5"
-AFTER_EVENING = "30 20 * * *"  # This is a separate run, so that a failed dataset does not prevent the report.
+AFTER_EVENING = "30 20 * * *"  # The report is a separate run, so that a failed dataset does not prevent it.
 PRE_OPEN = "0 8 * * 1-5"
 EDGAR_HOURS = "*/15 6-22 * * 1-5"  # EDGAR accepts from 06:00 to 22:00
 RELEASES = ["31 8 * * 1-5", "1 10 * * 1-5", "1 14 * * 1-5"]  # just after the usual release times
@@ -39,7 +39,7 @@ WATCH = "`pitlake sync --tickers AAPL,MSFT` adds to it"
 
 
 Decide = Callable[..., Any]
-"""The run of a schedule, or the reason to skip it."""
+"""A function that returns the run of a schedule, or the reason to skip it."""
 
 
 def in_new_york(job: Any, cron: str | list[str]) -> Callable[[Decide], dg.ScheduleDefinition]:
@@ -53,7 +53,7 @@ def in_new_york(job: Any, cron: str | list[str]) -> Callable[[Decide], dg.Schedu
 
 
 def day_range(first_back: int, context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
-    """Return a run of today and the days before it, `first_back` in all."""
+    """Return a run of `first_back` days, the last of which is today."""
     today = new_york_day(context.scheduled_execution_time)
     first = today - timedelta(days=first_back - 1)
     return dg.RunRequest(
@@ -150,7 +150,7 @@ def _run(context: dg.ScheduleEvaluationContext, configs: Mapping[str, object]) -
 
 
 def without_session(context: dg.ScheduleEvaluationContext) -> dg.SkipReason | None:
-    """Return why a day without a session is skipped."""
+    """Return a reason to skip if the day has no session, otherwise None."""
     open_today = session(new_york_day(context.scheduled_execution_time)) is not None
     return None if open_today else dg.SkipReason("no session today")
 
@@ -162,7 +162,7 @@ def weekly_upkeep(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> 
 
 
 def once_there_is_a_lake(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
-    """Return a run, unless nothing was ever published."""
+    """Return a run, or a reason to skip if nothing was ever published."""
     try:
         lake.open().head()
     except LakeNotFound:

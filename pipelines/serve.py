@@ -30,7 +30,7 @@ from resources.postgres import Postgres, postgres
 ROOT = Path(__file__).resolve().parents[1]
 SETTINGS = ROOT / "deploy" / "dagster-postgres.yaml"
 FAST_EVENTS = {"DAGSTER_EVENT_BATCH_SIZE": "500", "DAGSTER_EMIT_PARTITION_SUBSET_IN_PLANNED_EVENTS": "1"}
-# Webserver and daemon have many threads, and glibc keeps freed memory per thread.
+# The webserver and the daemon have many threads, and glibc keeps freed memory per thread.
 FEW_ARENAS = {"MALLOC_ARENA_MAX": "2"}
 GRACE_SECONDS = 60
 
@@ -45,12 +45,12 @@ class House:
 
     @property
     def runs(self) -> bool:
-        """Return whether none of its processes has ended."""
+        """Whether all its processes are running."""
         return all(process.poll() is None for process in self.processes)
 
     @property
     def answers(self) -> bool:
-        """Return whether the UI answers yet, which takes some seconds after the start."""
+        """Whether the UI responds, which takes some seconds after the start."""
         try:
             return requests.get(f"{self.url}/server_info", timeout=5).ok
         except requests.RequestException:
@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, help="where Postgres keeps its data [HOME/postgres]")
     parser.add_argument("--port", type=int, default=3000, help="of the user interface, 0 for a free one [%(default)s]")
     options = parser.parse_args(arguments)
-    # This is also needed if a shell started this process with both signals ignored.
+    # This is needed, too, if a shell started this process with both signals ignored.
     for ends in (signal.SIGINT, signal.SIGTERM):
         signal.signal(ends, signal.default_int_handler)
     try:
@@ -87,10 +87,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def serving(
     home: Path, settings: Mapping[str, str], port: int = 0, data: Path | None = None, log: int | None = None
 ) -> Iterator[House]:
-    """Run Postgres, webserver and daemon over DAGSTER_HOME `home`, which is created; stop them on leaving.
+    """Run Postgres, webserver and daemon over DAGSTER_HOME `home`, which is created, and stop them on exit.
 
-    settings: environment added to this process's own. port: 0 for a free one. log: file descriptor of their output.
-    Raises BadInput or ServerFailed if Postgres does not start.
+    settings: variables added to this process's environment. port: 0 for a free port. log: file descriptor for their
+    output. Raises BadInput or ServerFailed if Postgres does not start.
     """
     home.mkdir(parents=True, exist_ok=True)
     shutil.copy(SETTINGS, home / "dagster.yaml")
@@ -105,7 +105,7 @@ def serving(
 
 
 def _journal(server: Postgres, settings: Mapping[str, str]) -> dict[str, str]:
-    """Return Forge's journal, unless one is named or already exists as a file."""
+    """Return the variable of Forge's journal, unless a journal is named or already exists as a file."""
     if settings.get(JOURNAL_VARIABLE) or journal_file(lake_root(settings.get(LAKE_VARIABLE))).exists():
         return {}
     return {JOURNAL_VARIABLE: server.url}
@@ -113,7 +113,7 @@ def _journal(server: Postgres, settings: Mapping[str, str]) -> dict[str, str]:
 
 @contextmanager
 def _environment_file(file: Path, environment: Mapping[str, str]) -> Iterator[None]:
-    """Write the environment a shell needs to reach the service, while it runs."""
+    """Write the environment with which a shell reaches the service, and remove the file at the end."""
     file.unlink(missing_ok=True)
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w") as out:
@@ -127,7 +127,7 @@ def _environment_file(file: Path, environment: Mapping[str, str]) -> Iterator[No
 @contextmanager
 def _processes(environment: dict[str, str], port: int, log: int | None) -> Iterator[House]:
     whole, workspace = os.environ | environment, ["--workspace", str(ROOT / "workspace.yaml")]
-    # Both create Dagster's tables at their first use and must not do so at the same time.
+    # Both create Dagster's tables at the first use, which must not happen at the same time.
     subprocess.run([_program("dagster"), "instance", "migrate"], env=whole, check=True, capture_output=True)
     commands = (
         [_program("dagster-webserver"), "--host", "127.0.0.1", "--port", str(port), *workspace],

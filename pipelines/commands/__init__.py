@@ -1,4 +1,4 @@
 """Commands of `pitlake` that need more than the kernel: one module per command, named in pyproject.toml.
 
-At the top level they import only small modules; other modules are imported when a command runs.
+At the top level, they import only small modules. Other modules are imported when a command runs.
 """

@@ -1,4 +1,4 @@
-"""The work of `pitlake backfill earnings`: the selected releases and their run. Imported when the command runs."""
+"""Implements `pitlake backfill earnings`: selects releases and runs them. Imported when the command runs."""
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -38,7 +38,7 @@ class Wanted:
 
     @classmethod
     def parsed(cls, tickers: str | None, first: str | None, last: str | None, anchors: str | None) -> Self:
-        """Parse the command's texts. Raises BadInput with the option."""
+        """Parse the command's options. Raises BadInput, which names the option."""
         choice = cls(
             frozenset(name.upper() for name in _named("--tickers", tickers)),
             _day("--from", first, date.min),
@@ -71,7 +71,7 @@ class Wanted:
 
 
 def backfill(root: str | None, choice: Wanted, say: Callable[[str], None]) -> dict[str, int]:
-    """Build the selected releases in one run and report its reasons of failure; return the numbers of releases and
+    """Build the selected releases in one run and report the reasons for a failure. Return the numbers of releases and
     failed runs, and the lake version.
 
     Raises BadInput if no release matches, and for an invalid DAGSTER_HOME.
@@ -118,7 +118,7 @@ def _run(
 
 
 def _failures(result: dg.ExecuteInProcessResult) -> Iterator[str]:
-    """Return why a run failed, one line per step, and where its log is."""
+    """Yield the reasons why a run failed, one line per step, and the location of its log."""
     if result.success:
         return
     for event in result.filter_events(lambda event: event.is_step_failure):
@@ -146,7 +146,7 @@ def _instance(running: ExitStack) -> dg.DagsterInstance:
 
 
 def _named(option: str, text: str | None) -> list[str]:
-    """Return the items of an option's comma-separated list; none if it was not given."""
+    """Return the items of an option's comma-separated list, or [] if it was not given."""
     names = [part.strip() for part in (text or "").split(",") if part.strip()]
     if text is not None and not names:
         raise BadInput(option, "names nothing", "name some, or leave the option out for all")

@@ -1,4 +1,4 @@
-"""`pitlake backfill earnings`: snapshots and outcomes of releases, in one Dagster run, in this process, at once.
+"""`pitlake backfill earnings`: builds snapshots and outcomes of releases, in one immediate Dagster run in this process.
 
 The run is recorded in the instance at DAGSTER_HOME, so that the UI shows it. No daemon is needed.
 """

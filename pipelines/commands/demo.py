@@ -1,4 +1,4 @@
-"""`pitlake demo`: a lake of public figures, and a question that has two answers. pipelines.demo implements it."""
+"""`pitlake demo`: a lake of public figures, and a question with two answers. Implemented in pipelines.demo."""
 
 from pathlib import Path
 

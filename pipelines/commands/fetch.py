@@ -1,8 +1,8 @@
-"""`pitlake fetch --source S [--pit T] …`: queries one outside source as of an instant; stdout contains only the
-envelope.
+"""`pitlake fetch --source S [--pit T] …`: queries one outside source as of an instant. Writes only the envelope to
+stdout.
 
-Every failure is a gap and the exit code is 0, so that stdout always has {data, gaps}. Work that exceeds the time limit
-is abandoned. pipelines.fetch queries and answers.
+Every failure becomes a gap, and the exit code is 0, so that stdout always has {data, gaps}. Work that exceeds the time
+limit is abandoned. Implemented in pipelines.fetch.
 """
 
 import json
@@ -17,7 +17,7 @@ from pitlake.cli import render
 from pitlake.cli.options import lake_option
 
 Answered = tuple[dict[str, Any], dict[str, Any]]
-OWN_SECONDS = 90.0  # The time to start, publish and query the lake on a busy machine.
+OWN_SECONDS = 90.0  # The time needed to start, publish and query the lake on a busy machine.
 LIVE_VARIABLE = "PITLAKE_FETCH_LIVE"
 FLAGS = {
     "source": "Which source: benzinga, perplexity, alphavantage, yahoo, polygon, earningscall, alfred, sec_full_text.",
@@ -55,7 +55,7 @@ FLAGS = {
 
 
 def flags(command: Any) -> Any:
-    """Declare every flag as plain text, because faults are reported in the envelope and not by the parser."""
+    """Declare every flag as plain text, because the envelope and not the parser reports errors."""
     command = click.option("--query", multiple=True, metavar="TEXT", help="A question; may be repeated.")(command)
     command = click.option("--live", is_flag=True, help=f"Allow the network; so does {LIVE_VARIABLE}=1.")(command)
     for name, text in reversed(FLAGS.items()):
@@ -64,10 +64,10 @@ def flags(command: Any) -> Any:
 
 
 class Forgiving(click.Command):
-    """A command that also receives faulty command lines, as `fault`, and answers them with the envelope."""
+    """A command that accepts invalid command lines too, as `fault`, and answers them with an envelope."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Return the parameters, or the fault of the command line."""
+        """Parse the parameters, or store the error as the parameter `fault`."""
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as fault:
@@ -98,11 +98,11 @@ def command(lake: str | None = None, words: tuple[str, ...] = (), fault: str = "
     click.echo(json.dumps(metadata, ensure_ascii=False, sort_keys=True, default=str), err=True)
     if "given_up" in metadata:
         sys.stdout.flush()
-        os._exit(0)  # The abandoned thread may never end; its answer is not published.
+        os._exit(0)  # The abandoned thread may never end. Its answer is not published.
 
 
 def _in_time(lake: str | None, words: tuple[str, ...], options: dict[str, Any]) -> Answered:
-    """Return the answer, or a gap once the time limits of the source and of this command are over."""
+    """Return the answer, or a gap once the time limits of the source and of this command have passed."""
     answers: list[Answered] = []
     asking = threading.Thread(target=lambda: answers.append(_answered(lake, words, options)), daemon=True)
     asking.start()
@@ -122,7 +122,7 @@ def _patience(options: dict[str, Any]) -> float:
 
 
 def _answered(lake: str | None, words: tuple[str, ...], options: dict[str, Any]) -> Answered:
-    """Answer, and turn every failure into an envelope without data."""
+    """Return the answer, or an envelope without data after any failure."""
     options["query"] = list(options["query"])
     options["live"] = options["live"] or os.environ.get(LIVE_VARIABLE, "").strip() == "1"
     try:

@@ -1,7 +1,7 @@
-"""`pitlake reparse RUN DATASET`: parses an outside run again from its captures with today's code, and shows
+"""`pitlake reparse RUN DATASET`: parses an outside run again from its captures with today's code, and shows the
 differences.
 
-Reads captures and the lake; fetches and publishes nothing. assets.feeds.reparse compares.
+It reads captures and the lake, and fetches and publishes nothing. Implemented in assets.feeds.reparse.
 """
 
 import click

@@ -68,7 +68,7 @@ def command(
     if everything != bool(paths):
         raise BadInput("--all", "goes with --from", "give both: --all --from companyfacts.zip,submissions.zip")
     prices = _prices(texts["prices"], split_basis)
-    if find_spec(SECOND_CHECK) is None:  # Publishing would miss it, after all requests.
+    if find_spec(SECOND_CHECK) is None:  # Otherwise, publishing would fail after all requests.
         raise ModuleNotFoundError(name=SECOND_CHECK)
     from pipelines.sync.run import Asked, sync, version
     from pitlake.lake.lake import Lake
@@ -103,7 +103,7 @@ def _split(text: str | None) -> tuple[str, ...]:
 
 
 def _prices(text: str | None, split_basis: str | None) -> Path | None:
-    """Return the file of --prices. Raises BadInput if nothing states that its prices are as traded."""
+    """Return the file of --prices. Raises BadInput if the prices are not declared to be as traded."""
     if text is None:
         return None
     if split_basis is None:

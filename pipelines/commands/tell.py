@@ -1,4 +1,4 @@
-"""`python -m pipelines.commands.tell`: alerts that `make run` failed, even without a daemon."""
+"""`python -m pipelines.commands.tell`: sends an alert that `make run` failed, even without a daemon."""
 
 import sys
 
@@ -13,7 +13,7 @@ NO_RUN = "no run was started; the command's output says why"
 
 
 def main() -> int:
-    """Report the failed runs that were not reported; if there are none, report that no run started. Always fails."""
+    """Report failed runs that were not reported yet, or otherwise that no run started. Return the exit code 1."""
     notifier = Notifier()
     try:
         with dg.DagsterInstance.get() as instance:

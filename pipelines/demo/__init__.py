@@ -1,4 +1,4 @@
-"""`pitlake demo`: a small lake of public figures, and one question that has two answers.
+"""`pitlake demo`: a small lake of public figures, and a question with two answers.
 
-`answers/` holds a selection of what EDGAR and ALFRED answer; its README names what was left out.
+`answers/` contains excerpts of responses from EDGAR and ALFRED. Its README lists the omissions.
 """

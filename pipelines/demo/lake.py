@@ -1,6 +1,6 @@
-"""Builds the demo's lake from the bundled answers, by the feeds that `pitlake sync` runs.
+"""Builds the demo's lake from the bundled answers, with the feeds of `pitlake sync`.
 
-The feeds date every row. Nothing here does.
+The feeds date every row. This module dates nothing.
 """
 
 import shutil
@@ -32,7 +32,7 @@ SCOPES = {
 
 
 def built(folder: Path, say: Callable[[str], None]) -> Lake:
-    """Return the demo's lake in a folder, which is built at the first call. Raises CheckFailed, LakeError."""
+    """Return the demo's lake in a folder. It is built at the first call. Raises CheckFailed, LakeError."""
     if not folder.exists():
         say("building a lake of public figures, once")
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -63,7 +63,7 @@ def fill(lake: Lake) -> None:
 
 
 def _fetch_into(store: CaptureStore, provider: Provider) -> Fetch:
-    """Return a function that captures a provider's bundled answers, as the client captures those of the network."""
+    """Return a function that captures a provider's bundled answers, as the client captures network answers."""
     answers = files("pipelines.demo") / "answers" / provider.name
 
     def fetch(request: Request) -> Capture:

@@ -1,4 +1,4 @@
-"""The demo's question, asked as of two instants, and what to type next."""
+"""The demo's question, asked as of two instants, and the commands to try next."""
 
 import shlex
 from collections.abc import Callable
@@ -49,7 +49,7 @@ def answers(lake: Lake, say: Callable[[str], None]) -> str:
 
 
 def next_steps(lake: Lake) -> str:
-    """Return what to type next, for a shell."""
+    """Return shell commands to try next."""
     command = "uvx pitlake" if in_uv_cache() else "pitlake"
     root = shlex.quote(str(lake.root)).replace(f"{Path.home()}/", "~/")
     lines = [line for what, arguments in NEXT for line in (f"  # {what}", f"  {command} {arguments}")]
@@ -57,7 +57,7 @@ def next_steps(lake: Lake) -> str:
 
 
 def asking(lake: Lake, as_of: str, say: Callable[[str], None]) -> Session:
-    """Open a session: sealed, or in this process if the system can't seal one, and then say so."""
+    """Open a sealed session. If the system can't seal one, open a session in this process and report this."""
     try:
         return connect(as_of, lake=lake)
     except IsolationUnavailable as reason:

@@ -1,6 +1,6 @@
-"""One question to one outside source, answered with the agents' envelope: from lake and captures first, then the
-source.
+"""Implements `pitlake fetch`: answers a question to an outside source with the agents' envelope, first from lake and
+captures, then from the source.
 
-`asking` parses the question, `operations` lists what each source can answer, `answering` answers. This implements
-`pitlake fetch`.
+`asking` parses the question, `operations` lists the operations of each source, and `answering` makes the
+answer.
 """

@@ -1,7 +1,7 @@
 """Answers a question of `pitlake fetch` with the agents' envelope.
 
-It fetches or replays the source into the lake, then queries an as-of session. Every failure becomes a gap. The answer
-has passed the gate at the cut-off.
+The source is fetched or replayed into the lake, and an as-of session is queried. Every failure becomes a gap. The
+answer passes the gate as of the cut-off.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -30,7 +30,7 @@ from resources.http.provider import KEY_NOT_ACCEPTED, KEY_REFUSED
 from resources.http.secrets import setting
 
 RETRIES = 2
-# Gap types shown under a cut-off; others may reveal what happened after it.
+# Gap types that are shown under a cut-off. Other types may reveal later events.
 SHOWN_AS_OF = frozenset({"upstream_error", "unverifiable"})
 NOTHING = "nothing that matches is public by the cut-off"
 NOTHING_OPEN = "nothing matches"
@@ -44,7 +44,7 @@ Gaps = dict[tuple[str, str], dict[str, str]]
 
 @dataclass
 class FetchAnswer:
-    """An answer in progress: whether the limit left items out, its gaps so far, its pages, and metadata for stderr."""
+    """An answer in progress: whether the limit excluded items, the gaps, the pages, and metadata for stderr."""
 
     pause: Callable[[float], None] | None = None
     truncated: bool = False
@@ -57,7 +57,7 @@ class FetchAnswer:
         self.gaps.setdefault((kind, reason), clean_gap(kind, reason, query or None))
 
     def gap_each(self, dropped: Iterable[tuple[str, str]], question: FetchQuestion) -> None:
-        """Add a gap for each type and reason of records that became no item."""
+        """Add a gap for each type and reason of records that are not items of the answer."""
         for kind, reason in dropped:
             self.gap(kind, reason, question.summary())
 
@@ -70,7 +70,7 @@ def answer(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the envelope and the metadata of a question. Never raises a PitlakeError; fails closed.
 
-    The envelope has `truncated` if the limit left items out.
+    The envelope has `truncated` if the limit excluded items.
 
     Args:
         options: texts by flag name with underscores; `query` is a list, `live` a boolean.
@@ -95,7 +95,7 @@ def answer(
     except PitlakeError:
         draft.gap("upstream_error", UNEXPECTED)
     gaps = list(draft.gaps.values())
-    # A source that failed may have data.
+    # A failed source may have data.
     failed = any(gap["type"] in ("upstream_error", "bad_input") for gap in gaps)
     payload["gaps"] = [gap for gap in gaps if not (failed and gap["type"] == "no_data")]
     payload |= {"truncated": True} if draft.truncated else {}
@@ -143,7 +143,7 @@ def _into_lake(question: FetchQuestion, op: Operation, source: Feed, draft: Fetc
     """Publish the answers of the captures or, with --live, of the source."""
     scope = op.scope(question)
     lake.settle()
-    source.units(scope)  # refuses an invalid question early; a missing API key only disables live mode
+    source.units(scope)  # refuses invalid questions early; a missing API key only disables live mode
     names = in_order([op.dataset, *([op.synthesis] if op.synthesis and question.pit is None else [])])
     draft.metadata["fetch"] = mode = "live" if question.live else "replay"
     store = CaptureStore.of(lake.location)
@@ -173,7 +173,7 @@ def _into_lake(question: FetchQuestion, op: Operation, source: Feed, draft: Fetc
 
 
 def _addresses(source: Feed, scope: Scope, lake: Lake) -> list[str]:
-    """Return the URLs in the captured answers to this question, whichever question fetched them."""
+    """Return the URLs in the captured answers to this question, even if another question fetched them."""
     addresses = []
     with HttpClient(source.provider, CaptureStore.of(lake.location), "replay") as client, suppress(NotCaptured):
         for unit in source.units(scope):
@@ -186,7 +186,7 @@ def _addresses(source: Feed, scope: Scope, lake: Lake) -> list[str]:
 def _rows(
     question: FetchQuestion, op: Operation, dataset: str, draft: FetchAnswer, lake: Lake
 ) -> tuple[list[dict[str, Any]], bool]:
-    """Return the matching rows of a session as of the cut-off, and whether the limit leaves some out."""
+    """Return the matching rows of a session as of the cut-off, and whether the limit excludes rows."""
     where, values = op.where(question)
     if op.by_address:
         values["found"] = draft.addresses

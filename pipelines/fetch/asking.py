@@ -1,4 +1,4 @@
-"""A question to an outside source, parsed from texts: every fault becomes a gap. No request is sent here."""
+"""Parses a question to an outside source from strings. Every error becomes a gap. No request is sent here."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ THEMES: Mapping[str, tuple[str, ...]] = {
 
 
 class NotAsked(Exception):
-    """The question can't be answered. `reason` states the reason, and `kind` is the type of the resulting gap."""
+    """The question can't be answered. reason: the reason. kind: the type of the resulting gap."""
 
     def __init__(self, reason: str, *, kind: str = "bad_input") -> None:
         super().__init__(reason)
@@ -29,10 +29,10 @@ class NotAsked(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class FetchQuestion:
-    """One question. `pit` is None in open mode, which is selected by omitting it; an unreadable `pit` is refused.
+    """A question. pit: the cut-off; None if it was omitted, which selects open mode. An unreadable cut-off is refused.
 
     known_by: the state of the lake that answers, None for the newest. texts: options of single sources (horizon, search
-    filters), as given. live: whether the network may be used.
+    filters), unchanged. live: whether the network may be used.
     """
 
     source: str
@@ -71,7 +71,7 @@ class FetchQuestion:
 def read(options: Mapping[str, Any], words: Iterable[str] = ()) -> FetchQuestion:
     """Parse the flags and words (`EARNINGS symbol=AAPL`) of a command line. Raises NotAsked.
 
-    given: texts by flag name with underscores, `query` a list of texts, `live` a boolean; None if not given.
+    options: strings by flag name with underscores; `query` is a list, `live` a boolean; None if not given.
     """
     flags = {name: value for name, value in options.items() if value not in (None, [], ())}
     pit, known_by = _pit(flags.pop("pit", None)), _known_by(flags)
@@ -100,12 +100,12 @@ def read(options: Mapping[str, Any], words: Iterable[str] = ()) -> FetchQuestion
 
 
 def patience(source: str, seconds: float) -> float:
-    """Return the seconds that a source may take for the whole question: the given number, or more for slow sources."""
+    """Return the time limit of a source for the whole question: the given seconds, or more for slow sources."""
     return max(seconds, LEAST_SECONDS.get(source, 0.0))
 
 
 def _pit(text: Any) -> datetime | None:
-    """Parse the cut-off. If it is empty or unreadable, nothing is answered; this differs from a missing cut-off."""
+    """Parse the cut-off. Unlike a missing cut-off, an empty or unreadable cut-off is refused."""
     if text is None:
         return None
     try:

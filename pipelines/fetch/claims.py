@@ -1,8 +1,8 @@
-"""Provider dates that an operator chose to trust for a source: items that no capture proves.
+"""Items with dates that no capture proves, from providers whose dates an operator chose to trust.
 
-This is off by default and never applies to the lake's own datasets. A date without a time counts at the end of its day
-in New York, so items dated on the cut-off's day are not shown. Each item says that its date is the provider's claim,
-and the lake's report counts them.
+This is off by default and never applies to the lake's own datasets. A date without a time means the end of its day in
+New York, so items dated on the cut-off's day are not shown. Each item states that its date is the provider's claim,
+and the lake's report counts these items.
 """
 
 import os
@@ -24,7 +24,7 @@ from resources.http.client import HttpClient
 
 VARIABLE = "PITLAKE_PROVIDER_DATES"
 FEEDS = {"perplexity": web_results.CLAIMED}
-"""The sources it can be set for, each with its feed dated by the provider."""
+"""The sources that can be trusted, each with its feed that uses the provider's dates."""
 MARK = {"dated_by": "provider_claim"}
 
 

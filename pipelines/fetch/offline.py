@@ -1,7 +1,6 @@
-"""A provider's answer from a file: parsed and dated like a fetched one, filtered by the cut-off, never stored in the
-lake.
+"""Implements `--input-file`: a provider's answer from a file is parsed and dated like a fetched answer.
 
-This implements `--input-file`.
+It is filtered by the cut-off and never stored in the lake.
 """
 
 import hashlib
@@ -28,10 +27,10 @@ EXCLUDED = "it became public after the cut-off"
 def from_file(
     question: FetchQuestion, op: Operation, source: Feed, lake: Lake
 ) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
-    """Return the rows of a file's answer by the cut-off, and the types and reasons of its gaps.
+    """Return the rows of a file's answer up to the cut-off, and the types and reasons of its gaps.
 
-    Raises NotAsked if the file can't be read or is not an answer. The file is used as the first answer; there are no
-    further pages. The lake proves that no split changed a figure.
+    Raises NotAsked if the file can't be read or is not an answer. The file is used as the first answer, without further
+    pages. The lake proves that no split changed a figure.
     """
     body = _body(question.input_file)
     requests: list[Request] = []
@@ -57,8 +56,8 @@ def from_file(
 def shown(
     question: FetchQuestion, op: Operation, source: Feed, results: list[Row | Gap]
 ) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
-    """Return the outcomes that are public by the cut-off, filtered and up to one more than the limit, and the types and
-    reasons of the rest.
+    """Return the filtered outcomes that were public by the cut-off, up to one more than the limit, and the types and
+    reasons of the other outcomes.
     """
     rows = [result for result in results if isinstance(result, Row)]
     public = [row for row in rows if question.pit is None or row.available_at <= question.pit]
@@ -92,7 +91,7 @@ def _body(path: str) -> bytes:
     try:
         content = json.loads(body)
     except ValueError:
-        return body  # The content is either lines or no answer; the provider's judge decides.
+        return body  # The content is either CSV or no answer, as the provider's judge decides.
     wrapped = content.get("items") if isinstance(content, dict) and set(content) == {"items"} else None
     return json.dumps(wrapped).encode() if wrapped is not None else body
 

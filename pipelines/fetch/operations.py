@@ -1,4 +1,4 @@
-"""The operations of each outside source, and how its dataset answers: scope, filter, order and the item's fields.
+"""The operations of each outside source, with the scope, filter, order and item fields for its dataset.
 
 OPERATIONS has one entry per (source, operation). The SQL is pitlake's own over the dataset's view in an as-of session,
 and values are always bound.
@@ -28,24 +28,24 @@ SPELLED = {
     },
     "yahoo": {"consensus": "earnings"},
 }
-"""Operations by the sources' own names; Yahoo states the consensus with each event."""
+"""Operations by the sources' own names. Yahoo states the consensus with each event."""
 ADJUSTED = (
     "adjusted prices include later splits and dividends, and the answer does not say which; "
     "use TIME_SERIES_DAILY, WEEKLY or MONTHLY, which are as traded, and the splits and dividends of polygon"
 )
-CASED = {"polygon"}  # BACpK is a preferred share. No ticker is all lower case, but people type tickers that way.
+CASED = {"polygon"}  # BACpK is a preferred share. No ticker is all lower case, but people type tickers in lower case.
 NEWEST = "available_at DESC"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Operation:
-    """One operation of one source. `renamed`: our column -> the item's field; other columns keep their names.
+    """One operation of a source. renamed: the item's field for a column; other columns keep their names.
 
-    record_type: stated in every item, "" for none. excluded: the reason why only rows fetched before the cut-off are
-    shown, "" if earlier instants can be proven. later: the reason of the gap of every answer as of an instant, "" for
-    none; it is the same whether or not there are later records. synthesis: a dataset whose rows are added, in open mode
-    only. unlimited: SQL for rows outside of the limit. by_address: `where` also takes $found, the addresses in an
-    answer.
+    record_type: a type stated in every item, "" for none. excluded: the reason why only rows fetched before the cut-off
+    are shown, "" if earlier instants can be proven. later: the reason of a gap in every answer as of an instant, "" for
+    none; it does not depend on whether there are later records. synthesis: a dataset whose rows are added in open mode.
+    unlimited: SQL for rows to which the limit does not apply. by_address: whether `where` also takes $found, the
+    addresses in an answer.
     """
 
     dataset: str
@@ -61,7 +61,7 @@ class Operation:
     by_address: bool = False
 
     def item(self, row: Row) -> dict[str, Any]:
-        """Return a row as an item: its clock first, as New York time with its offset."""
+        """Return a row as an item that starts with its instant, in New York time with an offset."""
         kind = self.record_type if isinstance(self.record_type, str) else self.record_type(row)
         moment = row["available_at"].astimezone(clock.NEW_YORK).isoformat()
         item = {self.renamed.get(name, name): value for name, value in row.items() if name != "available_at"}
@@ -69,7 +69,7 @@ class Operation:
 
 
 def operation(question: FetchQuestion) -> Operation:
-    """Return the operation of a question. Raises NotAsked with all operations."""
+    """Return the operation of a question. Raises NotAsked, which lists all operations."""
     source = ALIASES.get(question.source, question.source)
     operations = {op: entry for (of, op), entry in OPERATIONS.items() if of == source}
     if not operations:
@@ -90,7 +90,7 @@ def sources() -> list[str]:
 
 
 def _symbols(question: FetchQuestion) -> tuple[str, ...]:
-    """Return the tickers or series, in capitals unless their case distinguishes shares."""
+    """Return the tickers or series in upper case, unless their case distinguishes shares."""
     cased = ALIASES.get(question.source, question.source) in CASED
     spelled = filter(None, (question.symbol, *question.listed("tickers")))
     symbols = tuple(dict.fromkeys(symbol if cased and not symbol.islower() else symbol.upper() for symbol in spelled))
@@ -109,7 +109,7 @@ def _ticker_is(question: FetchQuestion) -> Where:
 
 
 def _news_scope(question: FetchQuestion) -> Scope:
-    """Return a scope of days, or of updates since an instant; without either, of some time before the end."""
+    """Return a scope of days, of updates since an instant, or by default of some time before the end."""
     since = question.updated_since
     if question.date_from is None and since is None:
         until = clock.now() if question.pit is None else min(question.pit, clock.now())
@@ -166,7 +166,7 @@ SEARCH_OPTIONS = (
 
 
 def _web_scope(question: FetchQuestion) -> Scope:
-    """Return a scope whose filters only reduce work; the cut-off's day is requested, then checked like all others."""
+    """Return a scope whose filters only reduce work. The cut-off's day is requested and checked like other days."""
     if not question.queries:
         raise NotAsked("there is no question; give --query")
     until = question.date_to or (clock.new_york_day(question.pit) if question.pit is not None else None)

@@ -1,7 +1,7 @@
-"""A bulk load: every company of EDGAR's companyfacts.zip and submissions.zip, read by several processes.
+"""A bulk load of all companies in EDGAR's companyfacts.zip and submissions.zip, read by several processes.
 
-Batches have limited memory and a fixed order, so that a stopped load continues with its batch. From a newer archive
-only the changed companies are loaded. After a compaction, files that only versions within the load need are removed.
+Batches have limited memory and a fixed order, so that a stopped load continues with its batch. From a newer archive,
+only changed companies are loaded. After a compaction, files that only versions within the load need are removed.
 """
 
 import multiprocessing
@@ -39,7 +39,7 @@ from resources.http.archives import Archive, Member
 from resources.http.capture import Capture, CaptureStore
 
 BATCH_BYTES = 48 << 20
-"""The JSON of a batch in bytes, about 400,000 facts. The peak of memory grows with it."""
+"""The JSON of a batch in bytes, about 400,000 facts. Peak memory grows with this size."""
 COMPANIES_A_TASK = 4
 MOST_NEW_FILES = 64_000
 BULK_DATASETS = ("sec_filings", "sec_facts")
@@ -54,14 +54,14 @@ Work = Callable[[Task], list[Packed]]
 
 @dataclass(frozen=True)
 class BatchWork:
-    """A batch that processes work on. statements: the file with the lake's statements about its filings, if any."""
+    """A batch in progress. statements: the file with the lake's statements about the batch's filings, if any."""
 
     results: list[Future[list[Packed]]]
     statements: Path | None
 
 
 def check(paths: Sequence[Path]) -> None:
-    """Raise BadInput for files other than EDGAR's bulk files, and for facts without the submissions that date them."""
+    """Raise BadInput for files that are not EDGAR's bulk files, and for facts without the submissions to date them."""
     if "submissions" not in [archives.kind_of(path) for path in paths]:
         raise BadInput("--from", "submissions.zip is missing", "name it too: it dates the facts")
 
@@ -78,7 +78,7 @@ class BulkSync:
     def run(self, paths: Sequence[Path]) -> None:
         """Load the data of the files at these paths that the lake lacks.
 
-        `check` refuses paths that can't be loaded. A member that can't be read costs its company, and is reported.
+        `check` refuses paths that can't be loaded. A company with an unreadable member is skipped and reported.
         """
         bulk_worker.use_one_heap()
         archives_by_kind = {archive.kind: archive for archive in (archives.keep(self._store, path) for path in paths)}
@@ -107,14 +107,14 @@ class BulkSync:
         return [load for dataset in BULK_DATASETS if (load := self._lake.bulk_load(dataset)) is not None]
 
     def _undated(self) -> set[str]:
-        """Return the companies whose facts are left to a later load, because a part of their filings is missing. Facts
-        that become gaps now would be dated late when their filings come.
+        """Return the companies whose facts are left to a later load, because some of their filings are missing. If
+        these facts became gaps now, they would be dated too late once their filings arrive.
         """
         load = self._lake.bulk_load("sec_filings")
         return set(load.failed) if load else set()
 
     def _report_failed(self) -> None:
-        """Report the companies with members that could not be read, also if they were loaded earlier."""
+        """Report the companies with unreadable members, including those of earlier loads."""
         failed = sorted({cik for load in self._stored_loads() for cik in load.failed})
         if failed:
             some = ", ".join(failed[:MOST_NAMED]) + (", …" if len(failed) > MOST_NAMED else "")
@@ -126,8 +126,8 @@ class BulkSync:
     def _load(
         self, pool: ProcessPoolExecutor, dataset: str, used: tuple[Archive, ...], work: Work, ciks: set[str] | None
     ) -> BulkLoad | None:
-        """Load the first of some archives; the others select its companies or date its rows. Returns the progress to
-        store once the lake is compacted; None if there was nothing to do.
+        """Load the first of some archives; the others select its companies or date its rows. Return the progress to
+        store once the lake is compacted, or None if there was nothing to do.
         """
         digests = tuple(archive.sha256 for archive in used)
         load = self._state(dataset, digests)
@@ -159,14 +159,14 @@ class BulkSync:
         return replace(load, done=None)
 
     def _remove_intermediate(self, first: int) -> None:
-        """Remove the files that only versions within this load need, which began after version `first`."""
+        """Remove the files that are needed only by versions within this load, which started after version `first`."""
         versions = takewhile(lambda entry: entry.version > first, self._lake.versions())
         ours = [
             entry.version
             for entry in versions
             if entry.dataset in DATASETS and (entry.operation == "compact" or entry.run_id.startswith(RUN))
         ]
-        with suppress(LakeError, ReceiptDamaged):  # The load is complete without this. A vacuum names the problem.
+        with suppress(LakeError, ReceiptDamaged):  # The load is complete without this. A vacuum reports the problem.
             self._lake.vacuum_versions(ours)
 
     def _state(self, dataset: str, digests: tuple[str, ...]) -> BulkLoad:
@@ -183,7 +183,7 @@ class BulkSync:
         return BulkLoad(archives=digests, before=before, since=self._since, first=first, again=again)
 
     def _changed(self, used: Sequence[Archive], before: Sequence[str], again: Sequence[str]) -> set[str] | None:
-        """Return the companies to load again and those with other members in some archive than before; None for all."""
+        """Return the companies to load again and those whose members in any archive have changed; None for all."""
         if len(before) != len(used):
             return None
         changed = set(again)
@@ -227,8 +227,8 @@ class BulkSync:
         return path
 
     def _publish(self, batch_work: BatchWork, batch: Companies) -> set[str] | None:
-        """Publish the processes' results of a batch, one dataset at a time. Returns the companies with members that
-        could not be read; None if a dataset was refused.
+        """Publish the results of a batch, one dataset at a time. Return the companies with unreadable members, or None
+        if a dataset was refused.
         """
         parts: defaultdict[str, list[Packed]] = defaultdict(list)
         for future in batch_work.results:
@@ -247,7 +247,7 @@ class BulkSync:
         return failed if published else None
 
     def _publish_one(self, dataset: str, parts: Sequence[Packed], read: Sequence[str]) -> bool:
-        """Publish the results of one dataset. read: the companies that were polled, because their members were read."""
+        """Publish the results of one dataset. read: the polled companies, whose members were read."""
         with self._lake.stage(get(dataset), _run_id()) as stage:
             stage.poll(entities=read)
 
@@ -264,7 +264,7 @@ class BulkSync:
 
 @contextmanager
 def _processes() -> Iterator[ProcessPoolExecutor]:
-    """Run processes that end at once when the load is stopped."""
+    """Run worker processes that end at once when the load is stopped."""
     context = multiprocessing.get_context("spawn")
     count = max(2, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 2)
     pool = ProcessPoolExecutor(count, context, initializer=bulk_worker.prepare_process, initargs=(os.getpid(),))
@@ -275,7 +275,7 @@ def _processes() -> Iterator[ProcessPoolExecutor]:
 
 
 def _companies(archive: Archive, ciks: set[str] | None) -> Companies:
-    """Return the members of each company, None for all of them."""
+    """Return the members of each company. ciks: None for all companies."""
     companies: Companies = defaultdict(list)
     for member in archive.members():
         if ciks is None or member.cik in ciks:
@@ -297,7 +297,7 @@ def _batches(companies: Companies) -> Iterator[Companies]:
 
 
 def _submissions(archive: Archive, ciks: set[str] | None) -> Iterator[Capture]:
-    """Yield the members of companies that can be read."""
+    """Yield the readable members of companies."""
     for member in archive.members():
         if ciks is None or member.cik in ciks:
             with suppress(AnswerRefused):

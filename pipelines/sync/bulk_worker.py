@@ -1,4 +1,4 @@
-"""The processes of a bulk load: read some companies of an archive and make rows and gaps of them.
+"""The worker processes of a bulk load: they convert companies of an archive to rows and gaps.
 
 These processes publish nothing and open no lake.
 """
@@ -48,7 +48,7 @@ OPTIONS = {"sec_filings": {"headers": "none"}, "universe_events": {"documents": 
 class Task:
     """Some companies of an archive, by CIK.
 
-    releases: the dates of facts. statements: the file with the lake's earlier statements about the filings of a batch.
+    releases: the releases that date facts. statements: the file with the lake's statements about a batch's filings.
     """
 
     archive: Archive
@@ -60,7 +60,7 @@ class Task:
     statements: Path | None = None
 
     def facts(self) -> RunFacts:
-        """Return the facts of the run besides its records."""
+        """Return the context of the run."""
         return RunFacts(
             observed_at=self.observed_at,
             as_accepted=self.as_accepted,
@@ -78,14 +78,14 @@ class Task:
 
 
 def write_statements(statements: pa.Table, path: Path) -> None:
-    """Write the statements of a batch for its tasks. They would take too much memory and time in each of them."""
+    """Write the statements of a batch for its tasks, because a copy in each task would take too much memory."""
     with pa.ipc.new_file(str(path), statements.schema) as writer:
         writer.write_table(statements)
 
 
 @lru_cache(maxsize=1)
 def _statements(path: Path) -> tuple[pa.Table, dict[str, list[int]]]:
-    """Return the statements in a file, and the places of those about each filing."""
+    """Return the statements in a file, and their row numbers by filing."""
     statements = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
     places: defaultdict[str, list[int]] = defaultdict(list)
     for place, number in enumerate(statements["accession_no"].to_pylist()):
@@ -110,13 +110,13 @@ class Made:
     def add(
         self, day: date | None, rows: pa.Table | None = None, gaps: Iterable[StagedGap] = (), *, extracted: int
     ) -> None:
-        """Add extracted rows and gaps, whatever their day."""
+        """Add extracted rows and gaps. The day is ignored."""
         self.tables += [rows] if rows is not None else []
         self.gaps += gaps
         self.extracted += extracted
 
     def packed(self) -> "Packed":
-        """Return the same, compressed. Empties the tables."""
+        """Return the rows and gaps compressed, and empty the tables."""
         content = None
         if self.tables:
             sink = pa.BufferOutputStream()
@@ -130,7 +130,7 @@ class Made:
 
 @dataclass(frozen=True)
 class Packed:
-    """Rows and gaps of one dataset, compressed, because those of two batches are in memory at once."""
+    """Compressed rows and gaps of one dataset. Compression is needed, because two batches are in memory at once."""
 
     dataset: str
     content: bytes | None
@@ -155,7 +155,7 @@ class Packed:
 
 
 def filings(task: Task) -> list[Packed]:
-    """Return the filings and the events of companies, from their submissions."""
+    """Return the filings and events of companies, from their submissions."""
     results = {name: Made(name) for name in OPTIONS}
     run = task.facts()
     buckets = {name: Buckets(feed(name), result) for name, result in results.items()}
@@ -183,7 +183,7 @@ def filings(task: Task) -> list[Packed]:
 
 
 def _fetch_from(archive: Archive) -> Fetch:
-    """Return a function that answers the requests of a feed from an archive, each member read once."""
+    """Return a function that answers the requests of a feed from an archive and reads each member once."""
     member = cache(partial(judged, archive))
     return lambda request: member(request.path.rpartition("/")[2])
 
@@ -206,8 +206,8 @@ def facts(task: Task) -> list[Packed]:
 
 
 def _add_facts(task: Task, cik: str, run: RunFacts, result: Made) -> StagedGap | None:
-    """Add the facts of a company. Returns the gap of all of them if there are none, or if the lake has no filing of
-    the company. Raises AnswerRefused, Unparsable.
+    """Add the facts of a company. Return a gap for the whole company if there are no facts, or if the lake has none of
+    its filings. Raises AnswerRefused, Unparsable.
     """
     if task.releases is None:
         raise ValueError("facts are dated by releases")
@@ -231,8 +231,8 @@ def _add_facts(task: Task, cik: str, run: RunFacts, result: Made) -> StagedGap |
 
 
 def use_one_heap() -> None:
-    """Let Arrow and all threads of this process share a heap, so that one reuses what another has freed. A bulk load
-    then takes a quarter less memory. Other C libraries than glibc have no such setting.
+    """Let Arrow and all threads of this process share a heap, so that they reuse each other's freed memory. A bulk load
+    then takes a quarter less memory. C libraries other than glibc have no such setting.
     """
     pa.set_memory_pool(pa.system_memory_pool())
     with suppress(OSError, AttributeError):
@@ -241,9 +241,9 @@ def use_one_heap() -> None:
 
 def prepare_process(parent: int) -> None:
     """Make this process end with its parent, which may be killed, and leave Ctrl-C to the parent. Collect garbage
-    seldom, because the JSON of a company is a hundred thousand objects without a cycle.
+    rarely, because the JSON of a company is a hundred thousand objects without a cycle.
 
-    It ends without the interpreter's clean-up, in which native libraries write their leaks to stderr.
+    The process ends without the interpreter's clean-up, during which native libraries report leaks on stderr.
     """
 
     def watch() -> None:

@@ -15,12 +15,12 @@ _SEPARATORS = re.compile(r"[./ ]")
 
 
 def spelled(ticker: str) -> str:
-    """Return a ticker in EDGAR's spelling: capitals, and a share class after a hyphen."""
+    """Return a ticker in EDGAR's spelling: upper case, with a share class after a hyphen."""
     return _SEPARATORS.sub("-", ticker.strip().upper())
 
 
 def registrants(client: HttpClient) -> dict[str, str]:
-    """Return the CIK of each of today's tickers. Raises SourceError if EDGAR gives no list of them."""
+    """Return the CIK of each of today's tickers. Raises SourceError if EDGAR does not return its list of tickers."""
     try:
         capture = client.fetch(TICKERS)
     except AnswerRefused as refusal:

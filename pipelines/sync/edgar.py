@@ -1,8 +1,8 @@
 """EDGAR's part of a sync: submissions and facts of the watched companies, their events, and their names.
 
-Each company's submissions are requested again, which takes one request. Older pages, facts and documents are requested
-only if the submissions show a change. Every answer is captured before it is published, so that a stopped sync continues
-from the captures.
+Each company's submissions are requested again, with one request. Older pages, facts and documents are requested only if
+the submissions show a change. Every answer is captured before it is published, so that a stopped sync continues from
+the captures.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,14 +40,14 @@ DATASETS = ("sec_filings", "sec_facts", "universe_events")
 PROVEN_BY_ROWS = ("sec_filings", "sec_facts")
 """The datasets in which a company with records has a row."""
 DOUBTFUL = (NO_ROW, UNREADABLE_RECORD)
-"""Reasons of gaps for which facts are requested again, besides unreadable values."""
+"""The reasons of gaps, in addition to unreadable values, after which facts are requested again."""
 A_DAY = timedelta(days=1)
 FACTS_FOLLOW = timedelta(days=1)
 """The longest time from a filing until its facts appear in EDGAR's company facts."""
 
 
 class EdgarSync:
-    """Brings companies of one lake up to date. Use as a context manager."""
+    """Updates companies in a lake. Use as a context manager."""
 
     def __init__(self, lake: Lake, progress: Progress, *, since: date | None, headers: str) -> None:
         """since: the first day of filings and facts to load. headers: the option of `sec_filings`."""
@@ -92,7 +92,7 @@ class EdgarSync:
         return Scope(ciks=ciks, date_from=self._since, options=options)
 
     def _asked(self, cik: str) -> bool:
-        """Request all new data of a company; return whether EDGAR answered, even if only that it has none."""
+        """Request all new data of a company. Return whether EDGAR answered, even if it has no data."""
         submissions: list[Capture] = []
         parts = (self._ask_for_filings, self._ask_for_facts, self._ask_for_events)
         answered = False
@@ -110,7 +110,7 @@ class EdgarSync:
                 self._progress.unanswered(f"CIK {cik}", problem.problem)
             else:
                 continue
-            # The first reading of facts would make gaps of those whose filings are missing, and date them late.
+            # A first reading of facts without their filings would make gaps of the facts, and date them too late.
             if part == self._ask_for_filings and not (submissions and self._has_read_facts(cik)):
                 break
         return answered
@@ -134,7 +134,7 @@ class EdgarSync:
         else:
             reasons = self._read["sec_facts"].get(capture_name(previous), ())
             is_doubtful = any(reason in DOUBTFUL or reason.endswith("unreadable") for reason in reasons)
-            # The list of filings that EDGAR had when it gave these facts is blank if unknown.
+            # EDGAR's list of filings at the time of these facts; blank if unknown.
             mains = self._store.newest_first(PROVIDER.name, submissions[0].request_key) if submissions else ()
             usable = (main for main in mains if main.fetched_at <= previous.fetched_at and PROVIDER.judge(main) == OK)
             earlier_list = next((main.body for main in usable), b"")
@@ -149,7 +149,7 @@ class EdgarSync:
             pass
 
     def _fetch(self, request: Request) -> Capture:
-        """Return the answer to a feed's request, requested again only if the capture may be out of date."""
+        """Return the answer to a feed's request. Request it again only if the capture may be out of date."""
         page = request.path.rpartition("/")[2] if request.path.startswith("/submissions/") else ""
         if "-submissions-" in page or not page:
             if not page and self._is_missing(request, is_listed=False):
@@ -164,9 +164,9 @@ class EdgarSync:
         return main
 
     def _is_missing(self, request: Request, *, is_listed: bool) -> bool:
-        """Return whether EDGAR answered that it has no such file, and need not be asked again yet: for a day, and for
-        good if it said so again after a day. is_listed: whether EDGAR lists the file; then the first answer may be a
-        mistake.
+        """Return whether EDGAR lacks a file and need not be asked again yet: for a day after the first such answer, and
+        for good after a second one a day later. is_listed: whether EDGAR lists the file, so that the first answer may
+        be a mistake.
         """
         newest = next(self._store.newest_first(PROVIDER.name, request.key(PROVIDER.name)), None)
         if newest is None or PROVIDER.judge(newest).gap_type != NO_DATA:
@@ -175,7 +175,7 @@ class EdgarSync:
         return (is_new and not is_listed) or self._is_repeated(request)
 
     def _is_repeated(self, request: Request) -> bool:
-        """Return whether the newest answer to a request is the same as one from at least a day before."""
+        """Return whether the newest answer to a request equals an answer that is at least a day older."""
         answers = self._store.newest_first(PROVIDER.name, request.key(PROVIDER.name))
         newest = next(answers, None)
         return newest is not None and any(
@@ -189,7 +189,7 @@ class EdgarSync:
         return next((capture for capture in captures if PROVIDER.judge(capture) == OK), None)
 
     def _publish(self, ciks: Sequence[str]) -> bool:
-        """Publish the unread captures of companies; return whether there were any."""
+        """Publish the unread captures of companies, and return whether there were any."""
         published = False
         for dataset, source in self._feeds.items():
             unread = tuple(cik for cik in ciks if self._is_unread(source, cik))
@@ -205,7 +205,7 @@ class EdgarSync:
         return published
 
     def _report_without_rows(self, dataset: str, run_id: str) -> None:
-        """Report the companies of a run of which every record became a gap."""
+        """Report the companies of a run whose records all became gaps."""
         refused: Mapping[str, Sequence[str]] = self._store.run(run_id, dataset).get("refused", {})
         count = sum(NO_ROW in reasons and not {NO_ROW, WITHHELD.reason} >= set(reasons) for reasons in refused.values())
         if count:
@@ -214,8 +214,8 @@ class EdgarSync:
             self._progress.failures.append(f"{dataset}: {problem}; the next sync asks again")
 
     def _is_unread(self, source: Feed, cik: str) -> bool:
-        """Return whether a company's newest answer is to be read: no run has read it, or it has facts of filings that
-        the lake lacked then.
+        """Return whether a company's newest answer must be read: either no run has read it, or it had facts of filings
+        that the lake then lacked.
         """
         request = first_request(source, Unit(cik, self._scope(source.dataset.name, cik)))
         taken = self._store.newest_first(PROVIDER.name, request.key(PROVIDER.name)) if request else iter(())
@@ -233,14 +233,14 @@ def _pages(main: Capture) -> Mapping[str, Any]:
 
 
 def _lists_facts(submissions: Sequence[Capture], since: date | None) -> bool:
-    """Return whether submissions list a filing with XBRL since a day."""
+    """Return whether submissions list a filing with XBRL on or after a day."""
     rows = (row for page in submissions if "/submissions/" in page.url for row in sec_filings.rows_of(page))
     return any(row["is_xbrl"] == 1 and (since is None or str(row["filing_date"]) >= since.isoformat()) for row in rows)
 
 
 def _lacks_facts(facts: Capture, submissions: Sequence[Capture], earlier_list: bytes) -> bool:
     """Return whether submissions list a filing with XBRL that is newer than the fetched facts, or that EDGAR did not
-    list then: the date of a filing may be days before EDGAR shows it.
+    list at that time, because a filing may appear days after its date.
     """
     first: date = new_york_day(facts.fetched_at) - FACTS_FOLLOW
     for page in submissions:

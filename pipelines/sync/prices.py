@@ -31,7 +31,7 @@ NEXT_STEP = f"give a CSV or Parquet file with the columns {', '.join(own_bars.CO
 
 
 def read(path: Path) -> pa.Table:
-    """Return the bars of a file as texts. Raises BadInput if it lacks a column or can't be read."""
+    """Return the bars of a file as strings. Raises BadInput if the file lacks a column or can't be read."""
     try:
         table = (
             parquet.read_table(path) if path.suffix.lower() == ".parquet" else csv.read_csv(path, convert_options=TEXTS)
@@ -46,7 +46,7 @@ def read(path: Path) -> pa.Table:
 
 
 def _place(table: pa.Table, name: str, path: Path) -> int:
-    """Return the place of a column. Raises BadInput if it is there several times or not at all."""
+    """Return the index of a column. Raises BadInput if the column is missing or occurs several times."""
     spellings = [spelled.strip().lower() for spelled in table.column_names]
     if spellings.count(name) == 1:
         return spellings.index(name)
@@ -56,7 +56,7 @@ def _place(table: pa.Table, name: str, path: Path) -> int:
 
 
 def _texts(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-    """Return a column as texts; a time in place of a day becomes its day."""
+    """Return a column as strings. A time in the date column becomes its day."""
     if name != "date" or pa.types.is_date(column.type):
         return column.cast(pa.string()).fill_null("")
     if pa.types.is_timestamp(column.type):
@@ -67,8 +67,8 @@ def _texts(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
 
 
 def _days(values: Sequence[Any]) -> list[str]:
-    """Return the days of bars. A midnight is the day that it begins; another clock time is on the later of its days, by
-    its own clock and by New York's. Raises BadInput if a column has both.
+    """Return the days of bars. A midnight means the day that it begins. Any other time means its own or its New York
+    day, whichever is later. Raises BadInput if a column has both.
     """
     days, midnights, clock_times = [], 0, 0
     for value in values:

@@ -12,8 +12,8 @@ SECONDS_BETWEEN_LINES = 5.0
 
 
 class Progress:
-    """Prints progress and sums reports. refused: datasets of which a check published nothing, and why. failures: a line
-    for each company or source without a usable answer, with what helps.
+    """Prints progress and sums up reports. refused: the datasets that a check refused, with reasons. failures: a line
+    for each company or source without a usable answer, with the next step.
     """
 
     def __init__(self, say: Callable[[str], None]) -> None:
@@ -26,7 +26,7 @@ class Progress:
         self._said_at = time.monotonic()
 
     def counting(self, client: HttpClient) -> HttpClient:
-        """Count the requests of a client from now on. Returns it."""
+        """Count the future requests of a client, and return the client."""
         self._clients.append(client)
         return client
 
@@ -47,7 +47,7 @@ class Progress:
         self.say(f"{line} ({sent:,} requests, {received / 1e6:,.1f} MB so far)")
 
     def add(self, report: RunReport) -> bool:
-        """Add a run's report; return whether it published."""
+        """Add a run's report, and return whether the run published."""
         if isinstance(report.outcome, CheckFailed):
             self.refused[report.dataset] = str(report.outcome)
             self.say(str(report.outcome))

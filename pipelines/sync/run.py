@@ -1,4 +1,4 @@
-"""One sync from its command line to its end: the watch list, the plan, the sources in order, and the result."""
+"""Runs a sync from the command line to the result: watch list, plan, and sources in order."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ from resources.http.providers.sec_edgar import PROVIDER as EDGAR
 PREMIUM = "premium endpoint"
 NEW_COMPANY = (3, 4.5)
 KNOWN_COMPANY = (1, 0.2)
-"""Requests and megabytes of a company, as EDGAR answers on average."""
+"""The average number of requests and of megabytes per company at EDGAR."""
 SECONDS_A_MEGABYTE = 1.0
 BULK_BYTES_A_MINUTE = 30e6
 
@@ -37,8 +37,8 @@ BULK_BYTES_A_MINUTE = 30e6
 class Asked:
     """The additions of a command line to the watch list; None and () add nothing.
 
-    archives: EDGAR's bulk files. prices: a file of bars, which is loaded once and not watched. headers: the filings
-    whose SGML header is fetched.
+    archives: EDGAR's bulk files. prices: a file of bars, which is loaded once and not watched. headers: selects the
+    filings whose SGML header is fetched.
     """
 
     tickers: tuple[str, ...] = ()
@@ -52,10 +52,10 @@ class Asked:
 
 
 def sync(lake: Lake, choice: Asked, say: Callable[[str], None]) -> Progress:
-    """Bring a lake up to date with its watch list and the additions.
+    """Update a lake according to its watch list and the additions.
 
-    Before any request it raises BadInput for a wrong command line, a missing contact for EDGAR, or an empty watch list.
-    Raises SourceError if EDGAR's list of tickers can't be read; LakeError.
+    Raises BadInput before any request for an invalid command line, a missing contact for EDGAR, or an empty watch list;
+    SourceError if EDGAR's list of tickers can't be read; LakeError.
     """
     watched = _watched(lake, choice)
     progress = Progress(say)
@@ -114,7 +114,7 @@ def _watched(lake: Lake, choice: Asked) -> WatchList:
 
 
 def _missing_archives(watched: WatchList) -> str:
-    """Return why the bulk files of the watch list can't be loaded, "" if they can."""
+    """Return why the bulk files of the watch list can't be loaded, or ""."""
     try:
         if watched.archives:
             bulk.check(list(map(Path, watched.archives)))

@@ -25,12 +25,12 @@ MOST_PAGES = 100
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One dataset of a source. The order of steps is that of `assets.order`.
+    """One dataset of a source. Steps are in the order of `assets.order`.
 
-    scope: the requests for a watch list on a New York day. every: how long an answer stays current. None requests only
-    scopes that were never answered, and repeats a window that had not ended when it was requested. of_companies:
-    whether it covers the watched tickers. without_premium: options to use if the source refuses those of the scope to a
-    key without a subscription.
+    scope: returns the scope for a watch list on a New York day. every: how long an answer stays current; None requests
+    only scopes that were never answered, and repeats a window that had not ended when it was requested. of_companies:
+    whether it covers the watched tickers. without_premium: the options to use if the source refuses those of the scope
+    because the key has no subscription.
     """
 
     dataset: str
@@ -84,7 +84,7 @@ STEPS = (
     ),
 )
 BY_NAME_ALONE = frozenset({"fred_md"})
-"""Sources without a key that are used only if they are named, because they send much data that few users need."""
+"""Sources without a key that are used only if named, because they send much data that few users need."""
 DEFAULT_SERIES = ("GDP", "CPIAUCSL", "UNRATE", "PAYEMS", "FEDFUNDS", "DGS10")
 """The series to watch if FRED's key is set and no series are named."""
 
@@ -102,7 +102,7 @@ def checked(sources: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def skipped(watched: WatchList) -> dict[str, str]:
-    """Return the skipped sources, each with what would enable it."""
+    """Return the skipped sources, each with a hint on how to enable it."""
     reasons = {}
     for step in STEPS:
         provider = step.provider
@@ -133,6 +133,6 @@ def today() -> date:
 
 
 def _months(first: date, last: date) -> list[str]:
-    """Return the months from one day's to another's."""
+    """Return the months from one day to another."""
     months = [f"{year}-{month:02d}" for year in range(first.year, last.year + 1) for month in range(1, 13)]
     return [month for month in months if f"{first:%Y-%m}" <= month <= f"{last:%Y-%m}"]
