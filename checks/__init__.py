@@ -1,4 +1,4 @@
-"""The kernel's audit as Dagster checks, and warnings that only inform.
+"""The kernel's audit as Dagster checks, and warnings that never stop a publish.
 
-pitlake.lake.publishing.audit and `checks.warnings` measure; nothing here reads or writes data.
+pitlake.lake.publishing.audit and `checks.warnings` compute the results.
 """

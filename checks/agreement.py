@@ -1,6 +1,6 @@
-"""Disagreements of sources about an earnings release. Each is listed, and none is resolved.
+"""Disagreements between sources about earnings releases. They are listed and not resolved.
 
-They are found in the revisions of `earnings_events`; the warning `sources_agree` counts them.
+They are found in the revisions of `earnings_events`, and the warning `sources_agree` counts them.
 """
 
 from collections import Counter
@@ -31,7 +31,7 @@ READ = (
 
 @dataclass(frozen=True, order=True)
 class Disagreement:
-    """Two sources with different statements about one release. `available_at` is when both could be known."""
+    """A disagreement of two sources about one release. available_at: the instant from which both were available."""
 
     accession_no: str
     about: str
@@ -45,7 +45,7 @@ class Disagreement:
 
 
 def disagreements(rows: pa.Table) -> list[Disagreement]:
-    """Return every disagreement among the statements on each release, in order. `rows`: revisions of earnings_events.
+    """Return all disagreements between statements about each release, in order. rows: revisions of earnings_events.
 
     about: acceptance (two instants for one filing), day (another day than the event's), session (a stated session other
     than the calendar's), call (two starts, more than half an hour apart), call_before_release.
@@ -69,7 +69,7 @@ def disagreements(rows: pa.Table) -> list[Disagreement]:
 
 
 def sources_agree(rows: pa.Table) -> CheckResult:
-    """Return the number of disagreements by subject; examples cite the statement that differs."""
+    """Count the disagreements by subject. Examples cite the differing statement."""
     disagreeing = disagreements(rows)
     facts: dict[str, int | str] = {"events": len(rows["accession_no"].unique()), "disagreements": len(disagreeing)}
     facts |= sorted(Counter(item.about for item in disagreeing).items())

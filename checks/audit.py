@@ -1,6 +1,6 @@
 """The audit's results as Dagster asset checks: names, severities and presentation.
 
-This module measures nothing. A blocking check that fails has already prevented the publish, and Dagster only shows it.
+This module computes nothing. A failed blocking check has already prevented the publish, and Dagster only shows it.
 """
 
 import re
@@ -46,7 +46,7 @@ WARNINGS = {
 
 
 def cannot_fail(dataset: Dataset) -> set[str]:
-    """Return the checks that have nothing to look at in a dataset, so that the catalogue does not list them."""
+    """Return the checks that do not apply to a dataset and are therefore not listed in the catalogue."""
     warned = any(rule.severity == "warning" for rule in rules(dataset, (clock.EPOCH, None)))
     looks = {DRIFT: dataset.watched, "unread": dataset.group == "graph", "partition_window": dataset.partitioned,
              "freshness": dataset.freshness, WARNED: warned}  # fmt: skip
@@ -76,8 +76,8 @@ def check_specs(dataset: Dataset) -> list[dg.AssetCheckSpec]:
 
 
 def _listed(dataset: Dataset, severity: Severity) -> str:
-    """Return every expectation of a severity. One check contains them all, because in a long backfill each check costs
-    events.
+    """Return a list of all expectations of a severity. One check contains all of them, because each check adds events
+    to a long backfill.
     """
     expectations = rules(dataset, (clock.EPOCH, None))
     names = [f"- {rule.name}" for rule in expectations if rule.severity == severity]
@@ -92,7 +92,7 @@ def _spec(dataset: Dataset, name: str, description: str, *, blocking: bool) -> d
 
 @cache
 def runbook(name: str) -> dg.MetadataValue[Any]:
-    """Return the runbook's entry on a failed check, and its place."""
+    """Return the runbook's entry about a failed check, and its location."""
     text = RUNBOOK.read_text()
     (match,) = re.finditer(rf"^\| `{name}` \| (.+) \| (.+) \|$", text, flags=re.MULTILINE)
     (*_, section) = re.finditer(r"^## (.+)$", text[: match.start()], flags=re.MULTILINE)
@@ -101,7 +101,7 @@ def runbook(name: str) -> dg.MetadataValue[Any]:
 
 
 def check_results(dataset: Dataset, results: Iterable[CheckResult]) -> Iterator[dg.AssetCheckResult]:
-    """Return the check results as Dagster shows them. Examples are locators of source records, never values."""
+    """Yield the check results in Dagster's form. Examples are locators of source records, never values."""
     silent = cannot_fail(dataset)
     for result in results:
         if result.passed and result.name in silent:

@@ -1,8 +1,8 @@
 """Runs a dataset's expectations over a run's staged rows with Great Expectations, before anything is published.
 
 `pitlake.lake.publishing.expectations` generates the expectations. The library takes seconds to import, so it is
-imported for the first rows. `expected` is the audit that `assets.factory` passes to the kernel: a second check of rows
-that the kernel accepted, so that a row on which the two differ is never published.
+imported for the first rows. `expected` is the audit that `assets.factory` passes to the kernel. It checks the rows that
+the kernel accepted a second time, so that a row on which the two differ is never published.
 """
 
 import warnings
@@ -20,33 +20,33 @@ from pitlake.lake.publishing.stage import Staged
 from pitlake.lake.storage.files import take_rows
 
 BLOCKING, WARNING = "expectations", "expectation_warnings"
-# The failing rows among which examples are selected, because the library is slow to list all of a large failure.
+# Examples are selected from this many failing rows, because the library is slow to list all rows of a large failure.
 SEARCHED_ROWS = 10_000
 
 
 def expected(staged: Staged, observed_at: datetime) -> tuple[CheckResult, CheckResult]:
-    """Check staged rows by the contract: return one result for blocking rules and one for warnings.
+    """Check staged rows against the contract. Return one result for blocking rules and one for warnings.
 
-    A record that was staged twice counts once, as it is published once.
+    A record that was staged twice is counted once, because it is published once.
     """
     return judge(once(staged), rules(staged.dataset, window_of(staged.partitions, observed_at)))
 
 
 def judge(rows: pa.Table, expectations: Sequence[Rule]) -> tuple[CheckResult, CheckResult]:
-    """Check rows by rules: return one result for blocking rules and one for warnings."""
+    """Check rows against rules. Return one result for blocking rules and one for warnings."""
     broken = validate(rows, expectations) if rows.num_rows else {}
     return _result(BLOCKING, expectations, rows, broken), _result(WARNING, expectations, rows, broken)
 
 
 def once(staged: Staged) -> pa.Table:
-    """Return the staged rows without records that were seen before in the same stage."""
+    """Return the staged rows without repeated records."""
     if not len(staged.duplicates.again):
         return staged.rows
     return take_rows(staged.rows, np.delete(np.arange(staged.rows.num_rows), staged.duplicates.again))
 
 
 def validate(rows: pa.Table, expectations: Sequence[Rule]) -> dict[str, int]:
-    """Return the number of rows that break each rule, without rules that hold.
+    """Return the number of rows that break each broken rule.
 
     A broken rule about the whole table counts as one row.
     """
@@ -59,7 +59,7 @@ def validate(rows: pa.Table, expectations: Sequence[Rule]) -> dict[str, int]:
 
 
 def frame(rows: pa.Table) -> Any:
-    """Return rows as a pandas frame for the rules: no type is lost to a null, and texts and lists stay Arrow's."""
+    """Return rows as a pandas frame for the rules. Nulls change no types, and strings and lists keep Arrow types."""
     return rows.to_pandas(types_mapper=_pandas_type, date_as_object=False, split_blocks=True)
 
 
@@ -69,14 +69,14 @@ def expectation(rule: Rule) -> Any:
 
 
 def _results(data: Any, expectations: Sequence[Rule], form: Mapping[str, Any]) -> list[Any]:
-    """Return Great Expectations' results of the rules, without its data sources, which hash and keep every frame."""
+    """Evaluate rules with Great Expectations, but without its data sources, which hash and keep every frame."""
     configurations = [expectation(rule).configuration for rule in expectations]
     from great_expectations.execution_engine.pandas_execution_engine import PandasExecutionEngine
     from great_expectations.validator.validator import Validator
 
     validator = Validator(PandasExecutionEngine(batch_data_dict={"run": data}), data_context=_context())
     settings = {"result_format": {"partial_unexpected_count": 0, **form}, "catch_exceptions": True}
-    # This warning is about the way it compares instants.
+    # This warning is about how the library compares instants.
     with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
         return list(validator.graph_validate(configurations, runtime_configuration=settings))
 
@@ -95,7 +95,7 @@ def _result(name: str, expectations: Sequence[Rule], rows: pa.Table, broken: Map
 
 
 def _examples(rows: pa.Table, failed: Sequence[Rule]) -> tuple[str, ...]:
-    """Return the evidence of some rows that break the rules; nothing for rules about the whole table."""
+    """Return the evidence of some rows that break the rules; rules about the whole table have none."""
     locators: dict[str, None] = {}
     for start in range(0, rows.num_rows if failed else 0, SEARCHED_ROWS):
         form = {"result_format": "COMPLETE", "unexpected_index_column_names": ["evidence"]}
@@ -125,7 +125,7 @@ def _context() -> Any:
 @cache
 def library() -> Any:
     """Return Great Expectations, imported once."""
-    # This warning is about modules that it imports itself.
+    # This warning is about modules that the library imports.
     with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
         import great_expectations
 

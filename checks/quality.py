@@ -1,7 +1,7 @@
-"""The quality report with expectation results: a Dagster asset after every dataset, and a command, `python -m
-checks.quality`. pitlake.report writes it.
+"""The quality report with expectation results, as a Dagster asset downstream of every dataset and as a command,
+`python -m checks.quality`. pitlake.report writes it.
 
-Wired in `pipelines.definitions`; `pitlake report` writes the same without the expectations, whose library it lacks.
+`pitlake report` writes the same report without the expectations, because it does not have their library.
 """
 
 import os

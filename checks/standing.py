@@ -1,7 +1,7 @@
-"""Checks of the lake as it is: for the report, and for a check that is run alone in Dagster.
+"""Checks of the lake's published rows, for the report and for checks that are run alone in Dagster.
 
-The results are counts and contain no values. `checks.expectations` checks staged rows before a publish; nothing is
-refused here.
+The results are counts and contain no values. Nothing is refused here; `checks.expectations` checks staged rows before a
+publish.
 """
 
 from pathlib import Path
@@ -25,7 +25,7 @@ MOST_ROWS = 100_000
 
 
 def standing(dataset: Dataset, snapshot: Snapshot, entry: Entry) -> ExpectationResults:
-    """Return every expectation of a dataset and the number of its newest rows that break it."""
+    """Return every expectation of a dataset, each with the number of newest rows that break it."""
     expectations, rows = rules(dataset, (None, entry.committed_at)), newest_rows(dataset, snapshot)
     broken = validate(rows, expectations) if rows.num_rows else {}
     return ExpectationResults(
@@ -35,9 +35,9 @@ def standing(dataset: Dataset, snapshot: Snapshot, entry: Entry) -> ExpectationR
 
 
 def check_lake(dataset: Dataset, lake: Lake) -> tuple[CheckResult, ...]:
-    """Return the results of the checks that need no run: the expectations of the newest rows, and freshness as of now.
+    """Return the results of the checks that need no run: the newest rows' expectations, and current freshness.
 
-    Raises LakeError if the lake is missing, or its files can't be read.
+    Raises LakeError if the lake is missing or its files can't be read.
     """
     entry = lake.entry()
     snapshot = lake.snapshot(entry.version)
@@ -49,7 +49,7 @@ def check_lake(dataset: Dataset, lake: Lake) -> tuple[CheckResult, ...]:
 
 
 def newest_rows(dataset: Dataset, snapshot: Snapshot) -> pa.Table:
-    """Return the rows of the newest files of a dataset, as they were staged; slightly more than MOST_ROWS at most."""
+    """Return the rows of the newest files of a dataset in staged form, slightly more than MOST_ROWS at most."""
     chosen, count = [], 0
     for file in sorted(snapshot.files(dataset.name), key=lambda file: file.hi, reverse=True):
         if count < MOST_ROWS:

@@ -1,7 +1,7 @@
-"""The contracts as Great Expectations checkpoints, for people who use that library.
+"""Exports the contracts as Great Expectations checkpoints, for users of that library.
 
-`python -m checks.suites FOLDER` makes FOLDER a project of the library, or updates such a project. Each dataset has a
-suite, a validation definition and a checkpoint, `pitlake.DATASET`, for a frame of its view: `SELECT * FROM prices`.
+`python -m checks.suites FOLDER` creates or updates a project of the library in FOLDER. Each dataset has a suite, a
+validation definition and a checkpoint, `pitlake.DATASET`, for a frame of its view: `SELECT * FROM prices`.
 """
 
 import sys
@@ -25,8 +25,8 @@ def suite(dataset: Dataset) -> Any:
 
 
 def export(folder: Path) -> list[str]:
-    """Write the checkpoint of every dataset, with what it needs, into the project at a folder, created if missing.
-    Return their names.
+    """Write every dataset's checkpoint, with suite and definition, into the project in a folder, which is created if
+    missing. Return the checkpoints' names.
     """
     gx = library()
     context = gx.get_context(mode="file", project_root_dir=folder)
@@ -42,7 +42,7 @@ def export(folder: Path) -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Export into the given folder. Return the exit code."""
+    """Export into the given folder, and return the exit code."""
     if len(arguments) != 1 or arguments[0].startswith("-"):
         print("name the folder to write: python -m checks.suites FOLDER", file=sys.stderr)  # noqa: T201 - a command line
         return 2

@@ -1,6 +1,6 @@
-"""Warnings of single datasets, as pure functions of a run's staged rows. They never stop a publish.
+"""Warnings about single datasets, as pure functions of a run's staged rows. They never stop a publish.
 
-A contract names its warnings; `MEASURES` has one function for each. Datasets of outside sources also have `answered`.
+A contract names its warnings; `MEASURES` has a function for each. Datasets of outside sources also have `answered`.
 """
 
 from collections import Counter
@@ -17,7 +17,7 @@ from pitlake.lake.publishing.audit import CheckResult
 TEN_THOUSANDTHS = 10_000
 BORNE_SHARE = 0.01
 MOST_EDITED, LEAST_ARTICLES = 0.5, 20
-"""A few edits are ordinary. A larger share of a run with at least this number of articles is a rewritten archive."""
+"""A few edits are ordinary. A larger share, in a run with at least this many articles, means a rewritten archive."""
 MOST_UNPROVEN = 0.001
 MOST_FIELDS = 20
 MOST_EXAMPLES = 5
@@ -25,7 +25,7 @@ ANSWERED, OUTSIDE = "answered", "external"
 
 
 def edited(rows: pa.Table) -> CheckResult:
-    """Count the articles changed after they appeared: their text is public from the change on. Warn if most were."""
+    """Count the articles that changed after publication and are public only from the change. Warn if most did."""
     later = pc.greater(rows["updated"], rows["created"])
     count = pc.sum(later.fill_null(False)).as_py() or 0
     share = round(TEN_THOUSANDTHS * count / rows.num_rows) / 100 if rows.num_rows else 0.0
@@ -35,8 +35,8 @@ def edited(rows: pa.Table) -> CheckResult:
 
 
 def basis_proven(bars: pa.Table, gaps: pa.Table) -> CheckResult:
-    """Return the number of bars that are gaps because nothing proves their split basis, by entity and range of days.
-    Series, returns and outcomes that need them are gaps too. A tolerated share of them passes.
+    """Count the bars that are gaps because their split basis is not proven, by entity and range of days. Series,
+    returns and outcomes that need these bars are gaps too. A tolerated share passes.
     """
     labels = {"company": "Company", "industry": "Industry", "sector": "Sector", "index": "MarketIndex"}
     lost = gaps.filter(pc.equal(gaps["reason"], NO_BASIS.reason))["locator"].to_pylist()
@@ -67,7 +67,7 @@ def basis_proven(bars: pa.Table, gaps: pa.Table) -> CheckResult:
 
 
 def drifted(rows: pa.Table) -> CheckResult:
-    """Return the fields that providers have certainly rewritten: those whose interval is above the tolerated share."""
+    """Report the fields that providers have certainly rewritten: their intervals exceed the tolerated share."""
     moved = rows.filter(pc.greater(rows["low"], BORNE_SHARE))
     facts: dict[str, int | str] = {"fields": rows.num_rows, "drifted": moved.num_rows}
     for row in moved.slice(0, MOST_FIELDS).to_pylist():
@@ -76,7 +76,7 @@ def drifted(rows: pa.Table) -> CheckResult:
 
 
 def answered(gaps: pa.Table) -> CheckResult:
-    """Return the number of requests that a provider refused or answered unreadably, by reason. Their data is
+    """Count the requests that a provider refused or answered unreadably, by reason. The data of these requests is
     missing.
     """
     lost = gaps.filter(pc.equal(gaps["gap_type"], "upstream_error"))
@@ -91,7 +91,7 @@ def answered(gaps: pa.Table) -> CheckResult:
 
 
 def is_asked(dataset: Dataset) -> bool:
-    """Return whether a dataset comes from an outside provider, who may give no answer."""
+    """Return whether a dataset comes from an outside provider, which may fail to answer."""
     return dataset.group == OUTSIDE
 
 

@@ -1,1 +1,1 @@
-"""Servers that run only on this machine, for the demo, the tests and laptops: a graph, and how processes share it."""
+"""Graph servers that run only on this machine and are shared by its processes, for the demo, tests and laptops."""

@@ -1,9 +1,9 @@
-"""The graph server without an installation: ArcadeDB's Bolt endpoint, from the package arcadedb-embedded, on the
+"""A graph server that needs no installation: ArcadeDB's Bolt endpoint, from the package arcadedb-embedded, on the
 loopback.
 
-It is the default without NEO4J_URI: for demo, tests and laptops. It speaks Bolt 5.4 and Cypher but is not Neo4j;
-resources/graph/guard.py and sample/graph_admin.py explain the differences. lease.py counts its users: the same root is
-one shared server.
+It is the default without NEO4J_URI, for the demo, tests and laptops. It supports Bolt 5.4 and Cypher but is not Neo4j;
+resources/graph/guard.py and sample/graph_admin.py explain the differences. lease.py shares one server per root among
+its users.
 """
 
 import base64
@@ -21,8 +21,8 @@ from pitlake.errors import BadInput
 
 DATABASE = "neo4j"
 COMMAND_TIMEOUT_MS = 3_600_000
-_HASH_ROUNDS = 4096  # the passwords are 32 random bytes that live as long as the server
-# The server runs for minutes, so the second compiler never pays off; without it a start and a load take half the time.
+_HASH_ROUNDS = 4096  # the passwords are 32 random bytes, valid as long as the server runs
+# The server runs for minutes, so the C2 compiler never pays off; without it, start and load take half the time.
 _JVM_OPTIONS = (
     "--add-modules=jdk.incubator.vector",
     "--enable-native-access=ALL-UNNAMED",
@@ -39,12 +39,12 @@ _JVM_OPTIONS = (
 def embedded_graph(root: Path | str) -> Iterator[GraphServer]:
     """Run a server over the data in `root` (created if missing) during the block.
 
-    Processes that name the same root share one server. The last process to leave stops the server, even if that process
-    is killed. The passwords are new at each start and never on a command line. The data stays and can be opened again.
+    Processes with the same root share one server. The server stops when the last process leaves or is killed. The
+    passwords are new at each start and never on a command line. The data is kept and can be opened again.
 
     Raises:
         BadInput: arcadedb-embedded is not installed.
-        GraphUnavailable: the server did not come up.
+        GraphUnavailable: the server did not start.
     """
     home = Path(root).resolve()
 
@@ -90,9 +90,9 @@ def _launch(home: Path) -> Launch:
         "bolt.host": "127.0.0.1",
         "bolt.port": info["bolt_port"],
         "bolt.defaultDatabase": DATABASE,
-        # Aware datetimes come back aware.
+        # Return aware datetimes as aware.
         "dateTimeImplementation": "java.time.ZonedDateTime",
-        # The server ignores the driver's query timeout. This timeout ends when the reader has received the last row.
+        # The server ignores the driver's query timeout. This timeout covers the time until the reader has the last row.
         "command.timeout": COMMAND_TIMEOUT_MS,
     }
     command = [
@@ -116,7 +116,7 @@ def _package() -> Path:
 
 
 def _write_access(config: Path, info: dict[str, str]) -> None:
-    """Write two users, one of whom can only read, before the server starts and reads them."""
+    """Write the file of users, one of whom can only read. Called before the server starts."""
     config.mkdir(exist_ok=True)
     everything = ["createRecord", "readRecord", "updateRecord", "deleteRecord"]
     groups = {
@@ -140,7 +140,7 @@ def _group(rights: list[str], on_records: list[str]) -> dict[str, object]:
 
 
 def _hashed(password: str) -> str:
-    """Return a password in ArcadeDB's format; the salt is used as its own text."""
+    """Return a hashed password in ArcadeDB's format, which uses the salt as text."""
     salt = base64.b64encode(secrets.token_bytes(32)).decode()
     digest = hashlib.pbkdf2_hmac("sha256", password.encode(), salt.encode(), _HASH_ROUNDS, 32)
     return f"PBKDF2WithHmacSHA256${_HASH_ROUNDS}${salt}${base64.b64encode(digest).decode()}"

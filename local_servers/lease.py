@@ -1,8 +1,8 @@
-"""A lease on a local server process: the first user starts it, later ones share it, the last one stops it.
+"""A lease on a local server process: the first user starts the server, later users share it, the last user stops it.
 
-Sharing is by directory: all users of the same control directory get the same running server, from any process of the
-same system user. The caller (embedded.py, neo4j_local.py) decides which server runs and when it is ready; supervisor.py
-keeps the server running.
+All users of the same control directory get the same running server, in any process of the same system user. The caller
+(embedded.py, neo4j_local.py) decides which server runs and when it is ready; supervisor.py keeps the server
+running.
 """
 
 import contextlib
@@ -31,8 +31,8 @@ _held: "weakref.WeakSet[Lease]" = weakref.WeakSet()
 
 @dataclass(frozen=True)
 class Launch:
-    """How to start a server. `info` (addresses, credentials) reaches every user over the control socket, never a
-    file."""
+    """The command and files of a server. info: addresses and credentials, which users receive over the control socket
+    and never from a file."""
 
     command: list[str]
     cwd: Path
@@ -41,7 +41,7 @@ class Launch:
 
 
 class Lease:
-    """One user's lease on a running server, until `close`. `info` comes from its launcher."""
+    """One user's lease on a running server, until `close`. info: as in `Launch`."""
 
     def __init__(self, line: socket.socket, info: dict[str, str]) -> None:
         self.info = info
@@ -49,7 +49,7 @@ class Lease:
         _held.add(self)
 
     def alive(self) -> bool:
-        """Return False once the server has ended."""
+        """Return whether the server is running."""
         try:
             return self._line.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) != b""
         except BlockingIOError:
@@ -58,7 +58,7 @@ class Lease:
             return False
 
     def close(self) -> None:
-        """Release the server. For the last user, return only after the server has stopped and its files are free."""
+        """Release the server. The last user waits until the server has stopped and its files are free."""
         _held.discard(self)
         with contextlib.suppress(OSError):
             self._line.shutdown(socket.SHUT_WR)
@@ -68,7 +68,7 @@ class Lease:
         self._line.close()
 
     def forget(self) -> None:
-        """Drop this process's copy without releasing: for a forked child, which is not a user itself."""
+        """Drop this process's copy without releasing the lease, for a forked child, which is not a user itself."""
         self._line.close()
 
     def __enter__(self) -> Self:
@@ -82,12 +82,12 @@ def lease(control: Path, launch: Callable[[], Launch], ready: Callable[[Lease], 
     """Attach to the server of `control`, or start one and wait until `ready` returns.
 
     Args:
-        control: a directory for the locks and the socket, made if missing, readable by its owner alone.
-        launch: called only when no server runs; prepares files and says what to run.
+        control: a directory for the locks and the socket, created if missing, readable only by its owner.
+        launch: called only when no server runs; prepares files and returns the command.
         ready: waits until the leased server is ready; raises if it does not start.
 
     Raises:
-        GraphUnavailable: another server holds the directory and does not answer, or `ready` gave up.
+        GraphUnavailable: another server uses the directory and does not respond, or `ready` gave up.
     """
     control.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _locked(control / "start.lock"):
@@ -108,7 +108,7 @@ def _spawn(control: Path, launch: Launch) -> Lease:
     command = [sys.executable, "-I", "-S", str(_SUPERVISOR)]
     with theirs, launch.log.open("wb") as log:
         supervisor = subprocess.Popen(command, stdin=theirs.fileno(), stdout=log, stderr=log, start_new_session=True)
-    # Collects the supervisor when it ends, so that it leaves no zombie and no warning.
+    # Wait for the supervisor's end, so that it leaves no zombie and no warning.
     threading.Thread(target=supervisor.wait, name="graph-server-reaper", daemon=True).start()
     spec = {
         "control": str(control.resolve()),
@@ -137,7 +137,7 @@ def _attach(control: Path) -> Lease | None:
 
 @contextlib.contextmanager
 def _short_path(directory: Path) -> Iterator[str]:
-    """Return a path of the directory that fits into a socket address (108 bytes), if there is one."""
+    """Return a path of the directory that fits into a socket address (108 bytes), if possible."""
     if not sys.platform.startswith("linux"):
         yield str(directory)
         return
@@ -156,7 +156,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _wait_until_free(path: Path) -> None:
-    """Wait until the previous server over this directory has ended."""
+    """Wait until the previous server in this directory has ended."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
     with path.open("wb") as file:
         while True:
@@ -172,7 +172,7 @@ def _wait_until_free(path: Path) -> None:
 
 
 def _forget_in_child() -> None:
-    """Drop the copies of a forked child, which is not a user; otherwise the server would live as long as the child."""
+    """Drop a forked child's copies of leases. Otherwise, the server would run as long as the child."""
     for inherited in list(_held):
         inherited.forget()
     _held.clear()

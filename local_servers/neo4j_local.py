@@ -1,9 +1,9 @@
-"""A real Neo4j Community server on the loopback, started from its Maven artifacts: for the contract suite, or for those
-who want Neo4j.
+"""A real Neo4j Community server on the loopback, started from its Maven artifacts, for the contract suite and for users
+who prefer Neo4j.
 
-Needs Java 17 or newer and Maven; the jars (150 MB, GPLv3, never shipped) go to a cache once. The login is random, and
-stored next to the data where only its owner can read it. Community has no roles: reader and admin are one login, and
-READ transactions refuse writes.
+It needs Java 17 or newer and Maven. The jars (150 MB, GPLv3, not distributed with pitlake) are cached. The login is
+random and stored next to the data, readable only by its owner. The Community edition has no roles: reader and admin
+share one login, and READ transactions refuse writes.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ _FIRST_LOGIN = ("neo4j", "neo4j")
 _CHANGE_LOGIN = "ALTER CURRENT USER SET PASSWORD FROM $old TO $new"
 _LEAST_JAVA = 17
 _MAVEN_SECONDS = 900
-# The server runs for minutes, so the second compiler never pays off; without it a start and a load take half the time.
+# The server runs for minutes, so the C2 compiler never pays off; without it, start and load take half the time.
 _JVM_OPTIONS = (
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
@@ -53,7 +53,7 @@ dbms.usage_report.enabled=false
 
 
 def why_not() -> str:
-    """Return why a local Neo4j cannot run on this machine, or an empty text if it can."""
+    """Return why a local Neo4j cannot run on this machine, or ""."""
     if shutil.which("java") is None or shutil.which("mvn") is None:
         return f"needs Java {_LEAST_JAVA}+ and Maven on PATH"
     answer = subprocess.run(["java", "-version"], capture_output=True, text=True, check=False).stderr
@@ -65,11 +65,11 @@ def why_not() -> str:
 
 @contextlib.contextmanager
 def local_neo4j(root: Path | str) -> Iterator[GraphServer]:
-    """Run Neo4j over the data in `root` (created if missing) during the block; shared like embedded_graph.
+    """Run Neo4j over the data in `root` (created if missing) during the block, shared like `embedded_graph`.
 
     Raises:
-        BadInput: no Java or Maven here.
-        GraphUnavailable: the jars could not be fetched, or the server did not come up.
+        BadInput: Java or Maven is missing.
+        GraphUnavailable: the jars could not be fetched, or the server did not start.
     """
     if reason := why_not():
         raise BadInput("PITLAKE_GRAPH", f"a local Neo4j {reason}", "install them, or leave PITLAKE_GRAPH at embedded")
@@ -89,7 +89,7 @@ def server_jars() -> Path:
     """Return the directory with the server's jars, fetched by Maven the first time.
 
     Raises:
-        GraphUnavailable: Maven failed; names its last line.
+        GraphUnavailable: Maven failed. The error contains its last line.
     """
     version = re.search(r"<artifactId>neo4j</artifactId>\s*<version>(.+?)</version>", POM.read_text())
     if version is None:
@@ -162,7 +162,7 @@ def _password(home: Path) -> str:
 
 
 def _take_over_login(server: GraphServer, server_lease: Lease, home: Path) -> None:
-    """Wait for the server and, over new data, replace the login that every Neo4j starts with."""
+    """Wait for the server. If its data is new, replace Neo4j's initial login."""
     log = home / "server.log"
     try:
         wait_for_answer(server.uri, server.admin_auth, DATABASE, server_lease, log)

@@ -1,7 +1,7 @@
 """A graph server for the other modules: an address, a database, a reader's login and, if we own the server, an admin's.
 
-Also helpers of both local launchers: a free port, the wait until a server answers, the end of its log. embedded.py and
-neo4j_local.py start the servers.
+This module also has the helpers of both local launchers: a free port, the wait until a server responds, and the end of
+its log. embedded.py and neo4j_local.py start the servers.
 """
 
 import logging
@@ -24,9 +24,9 @@ START_SECONDS = 180.0
 
 @dataclass(frozen=True)
 class GraphServer:
-    """A server to read from. `admin_auth` is None for servers we do not own: nothing here writes to those.
+    """A graph server. admin_auth: None for servers that we do not own; nothing here writes to such servers.
 
-    `admin_url` is the HTTP address of an ArcadeDB server, which creates and drops databases; empty for Neo4j.
+    admin_url: the HTTP address of an ArcadeDB server, where databases are created and dropped; "" for Neo4j.
     """
 
     uri: str
@@ -49,12 +49,12 @@ def free_port() -> int:
 
 
 def wait_for_answer(uri: str, auth: Auth, database: str, lease: Lease, log: Path) -> None:
-    """Return once the server answers a query of this login. Servers open the port before they are ready, so failures
-    are ignored.
+    """Wait until the server answers a query from this login. Servers open the port before they are ready, so connection
+    failures are ignored.
 
     Raises:
-        GraphLoginFailed: the server answers and knows no such login.
-        GraphUnavailable: the server ended, or did not answer within START_SECONDS. Names its log.
+        GraphLoginFailed: the server responds and refuses the login.
+        GraphUnavailable: the server ended, or did not respond within START_SECONDS. The error names its log.
     """
     deadline = time.monotonic() + START_SECONDS
     with _quiet_driver_log(), neo4j.GraphDatabase.driver(uri, auth=auth, connection_timeout=5) as driver:
@@ -74,7 +74,7 @@ def wait_for_answer(uri: str, auth: Auth, database: str, lease: Lease, log: Path
 
 
 class _quiet_driver_log:  # noqa: N801  used as a with-statement's verb
-    """Ignore the driver's errors about refused connections, which are expected while waiting."""
+    """A context that hides the driver's errors about refused connections, which are expected while waiting."""
 
     def __enter__(self) -> None:
         self._log = logging.getLogger("neo4j")

@@ -1,9 +1,9 @@
-"""Keeps one server process running exactly as long as it has users. A separate program, standard library only.
+"""Keeps one server process running exactly as long as it has users. A separate program without dependencies.
 
-local_servers.lease starts it and passes one line of JSON on a socket that is its standard input. Every user of the
-server is a connected socket, which the kernel closes however the user ends, including kill -9. When the last one is
-closed the server is stopped. The server cannot outlive this program. The program never reads the server's output and
-can run any kind of server.
+local_servers.lease starts it and passes one line of JSON on a socket as its standard input. Every user of the server is
+a connected socket, which the kernel closes when the user ends, even by kill -9. When the last socket is closed, the
+server is stopped. The server cannot outlive this program. The program never reads the server's output and can run any
+kind of server.
 """
 
 import ctypes
@@ -24,8 +24,8 @@ _PR_SET_PDEATHSIG = 1
 
 
 def _die_with(parent: int) -> Callable[[], None] | None:
-    """Return a function for the child that makes the kernel kill it with its parent (Linux; elsewhere only orderly ends
-    count).
+    """Return a function with which a child asks the kernel to kill it when its parent dies. None except on Linux, where
+    only an orderly end stops the child.
     """
     if not sys.platform.startswith("linux"):
         return None
@@ -59,14 +59,14 @@ class Supervisor:
         self.server = subprocess.Popen(
             self.spec["command"],
             cwd=self.spec["cwd"],
-            stdin=subprocess.DEVNULL,  # its output goes to the log, like ours
-            pass_fds=(self.owner,),  # the lock is free only when the server itself is gone
+            stdin=subprocess.DEVNULL,  # the server's output goes to the log, like ours
+            pass_fds=(self.owner,),  # the lock becomes free only when the server has ended
             preexec_fn=_die_with(os.getpid()),  # noqa: PLW1509  no thread runs yet
         )
         self.ended = self._watch()
 
     def _watch(self) -> socket.socket:
-        """Signal the server's end and SIGTERM on a socket."""
+        """Return a socket that signals the server's end, and stop the server on SIGTERM."""
         ended, tell = socket.socketpair()
 
         def wait() -> None:
@@ -106,7 +106,7 @@ class Supervisor:
             return False
 
     def _close(self) -> None:
-        """Stop listening first, so that a new user starts a new server after this one has ended."""
+        """Release everything. Stop listening first, so that a new user starts a new server."""
         self.door.close()
         Path(SOCKET).unlink(missing_ok=True)
         if self.server.poll() is None:

@@ -39,8 +39,8 @@ class LakeResource(dg.ConfigurableResource[None]):
     )
 
     def open(self) -> Lake:
-        """Open the lake. It only writes the settings here. Raises BadInput for an invalid root, and for a rule that
-        differs from the lake's.
+        """Open the lake, and write only the settings. Raises BadInput for an invalid root, or for a rule that differs
+        from the lake's.
         """
         lake = Lake(self.root or None, allow_drift=self.allow_drift)
         lake.settle(self.filings_count_from, self.bars_count_from)

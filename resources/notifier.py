@@ -1,7 +1,7 @@
 """Alerts as a Dagster resource. pipelines/alerts.py decides what to report.
 
-A message contains names, counts and run ids; never rows' values, and never a channel's credentials, which come from the
-environment.
+Messages contain names, counts and run ids, but never values of rows. The channels' credentials come from the
+environment and are never in messages.
 """
 
 import os
@@ -26,5 +26,5 @@ class Notifier(dg.ConfigurableResource[None]):
     )
 
     def send(self, title: str, body: str) -> None:
-        """Send to every channel. Raises NotifyFailed, as `pitlake.notify.send`."""
+        """Send a message to every channel. Raises NotifyFailed, as `pitlake.notify.send`."""
         notify.send(self.channels or os.environ.get(VARIABLE) or notify.LOG, title, body, VARIABLE)

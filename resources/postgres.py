@@ -1,6 +1,6 @@
-"""A private Postgres server, from the system's packages, on the loopback: for `make serve` and the tests.
+"""A private Postgres server on the loopback, from the system's packages, for `make serve` and the tests.
 
-With Docker, `make up` starts one in a container instead. This module does not depend on the stored data.
+With Docker, `make up` starts Postgres in a container instead. This module does not depend on the stored data.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ class Postgres:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Return the variables that deploy/dagster-postgres.yaml reads."""
+        """The variables that deploy/dagster-postgres.yaml reads."""
         return {
             "DAGSTER_PG_HOST": "127.0.0.1",
             "DAGSTER_PG_PORT": str(self.port),
@@ -46,7 +46,7 @@ class Postgres:
 
     @property
     def url(self) -> str:
-        """Return its address for SQLAlchemy, including the password, whose letters need no quoting in a URL."""
+        """The URL for SQLAlchemy, including the password, whose characters need no quoting in a URL."""
         return f"postgresql+psycopg2://{USER}:{self.password}@127.0.0.1:{self.port}/{DATABASE}"
 
 
@@ -60,7 +60,7 @@ def programs() -> Path | None:
 
 @contextlib.contextmanager
 def postgres(data: Path) -> Iterator[Postgres]:
-    """Run the server over `data`, which is created if missing; stop it on leaving.
+    """Run the server over `data`, which is created if missing, and stop it on exit.
 
     Raises BadInput if no server programs are installed, ServerFailed if it does not start.
     """
@@ -71,7 +71,7 @@ def postgres(data: Path) -> Iterator[Postgres]:
     password = _initialise(where, data, account)
     port = free_port()
     command: list[str | Path] = [where / "postgres", "-D", data, "-p", str(port), "-c", "listen_addresses=127.0.0.1"]
-    # Dagster's log loses the last moments in a power cut at most; the lake does not depend on it.
+    # A power cut loses at most the last moments of Dagster's log; the lake does not depend on it.
     command += ["-c", "unix_socket_directories=", "-c", "synchronous_commit=off", "-c", "max_connections=200"]
     log = data / "server.log"
     with log.open("ab") as output:
@@ -82,12 +82,12 @@ def postgres(data: Path) -> Iterator[Postgres]:
         _wait(server, port, password, log)
         yield Postgres(port, password)
     finally:
-        server.send_signal(signal.SIGINT)  # fast shutdown: connections are closed, everything is written
+        server.send_signal(signal.SIGINT)  # fast shutdown, which closes connections and writes everything
         server.wait()
 
 
 class _Account(NamedTuple):
-    """Return the account to run as; None for the current user."""
+    """The account to run as; None for the current user."""
 
     user: int | None = None
     group: int | None = None

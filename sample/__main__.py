@@ -1,6 +1,6 @@
-"""`python -m sample [scale]`: load the sample world into the local graph that the environment names.
+"""`python -m sample [scale]`: loads the sample world into the local graph that the environment names.
 
-`resources.graph.open` decides which server and directory that is. The server of NEO4J_URI is never written to.
+`resources.graph.open` selects the server and directory. Nothing is written to the server at NEO4J_URI.
 """
 
 import sys
@@ -12,7 +12,7 @@ from sample.load import load_world
 
 
 def main(arguments: list[str]) -> int:
-    """Load the world and print how much was written. Returns the exit code."""
+    """Load the world, print the written amounts, and return the exit code."""
     try:
         if len(arguments) > 1 or not all(argument.isdecimal() for argument in arguments):
             raise BadInput("scale", "must be one whole number", "type for example: python -m sample 10")

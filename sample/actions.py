@@ -1,7 +1,7 @@
 """Dividends and splits: given ratios and dates, and modelled regular payments.
 
-A dividend's id omits its amount and ex-date, so of several declared on one day only the last one written remains.
-The world uses it, and the prices use its split ratios.
+A dividend's id omits its amount and ex-date, so if several are declared on one day, only the last one written remains.
+The prices use the split ratios.
 """
 
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ PAYERS: dict[str, tuple[tuple[float, float, float], tuple[int, ...]]] = {
 }
 _FREQUENCY = {4: "Quarterly", 12: "Monthly"}
 
-# Yarrowmart declares a whole year at once: four dividends under one id every February. (declared, amount, ex-dates)
+# Yarrowmart declares a whole year at once: every February, four dividends under one id. (declared, amount, ex-dates)
 YARROWMART_YEARS = (
     (date(2023, 2, 21), 0.57, (date(2023, 3, 16), date(2023, 5, 4), date(2023, 8, 10), date(2023, 12, 7))),
     (date(2024, 2, 20), 0.2075, (date(2024, 3, 14), date(2024, 5, 9), date(2024, 8, 15), date(2024, 12, 12))),
@@ -56,7 +56,7 @@ YARROWMART_YEARS = (
 
 @dataclass(frozen=True)
 class Dividend:
-    """One declaration, before it becomes a node."""
+    """A declared dividend, before it becomes a node."""
 
     ticker: str
     declared: date
@@ -68,12 +68,12 @@ class Dividend:
 
     @property
     def id(self) -> str:
-        """Return the graph's id, which several dividends declared on one day share."""
+        """The graph's id, which is shared by all dividends declared on one day."""
         return f"{self.ticker}_{self.declared}_{self.kind}"
 
 
 def dividends(company: Company) -> Iterator[Dividend]:
-    """Yield the company's declarations, in the order in which the graph was written."""
+    """Yield the company's declared dividends, in the order in which the graph was written."""
     if company.ticker == "QYRW":
         for declared, amount, ex_dates in YARROWMART_YEARS:
             yield from (Dividend("QYRW", declared, ex, amount) for ex in ex_dates)
@@ -89,14 +89,14 @@ def dividends(company: Company) -> Iterator[Dividend]:
 
 
 def _habit(company: Company) -> tuple[tuple[float, float, float], tuple[int, ...]]:
-    """Return what an invented company pays, and in which months: every third one pays one percent a quarter."""
+    """Return an invented company's payments and their months. Every third company pays one percent a quarter."""
     pays = company.index >= 26 and company.index % 3 == 0 and company.died == date.max
     amount = round(company.first_price * 0.01, 4) if pays else 0.0
     return (amount, amount, amount), _QUARTERLY
 
 
 def add_dividend(graph: Graph, dividend: Dividend, cik: str | None, linked: date | None) -> str:
-    """Add the node and its links: to the company if `cik` is given, and to the date node of `linked` if given."""
+    """Add a dividend's node and its links: to the company if `cik` is given, and to the date node `linked` if given."""
     graph.merged(
         "Dividend",
         dividend.id,
@@ -129,7 +129,7 @@ def add_split(graph: Graph, ticker: str, cik: str, day: date, ratio: tuple[objec
 
 
 def add_actions(graph: Graph, company: Company) -> None:
-    """Add the company's dividends and splits as the graph stores them: of dividends with one id, only the last."""
+    """Add the company's dividends and splits as the graph stores them, with only the last dividend under each id."""
     rows = {dividend.id: dividend for dividend in dividends(company)}
     for dividend in rows.values():
         add_dividend(graph, dividend, company.cik, dividend.declared)
@@ -139,6 +139,6 @@ def add_actions(graph: Graph, company: Company) -> None:
 
 
 def split_factor(ticker: str, day: date) -> float:
-    """Return the unadjusted price of a day over the adjusted one."""
+    """Return the ratio of a day's unadjusted price to its adjusted price."""
     executed, before, after = SPLITS.get(ticker, (FIRST_DAY, 1, 1))
     return after / before if day < executed else 1.0

@@ -1,9 +1,9 @@
-"""The bundled answers of outside providers: content in the provider's format, selected by the request. It is invented,
-and cited at a host of `example`, unless the index marks an answer as real.
+"""The bundled answers of outside providers, in the provider's format and selected by request. Their content is invented
+and cited at a host under `example`, unless the index marks an answer as real.
 
 `sample/external/<provider>/answers.json` lists each answer: its path, the required parameters, a text in the body of a
-POST, and the file. `capture_all` stores the answers that a feed will request as captures, so that it replays without a
-network.
+POST, and the file. `capture_all` stores the answers that a feed will request as captures, so that the feed can be
+replayed without a network.
 """
 
 import json
@@ -46,7 +46,7 @@ def _entries(provider: str) -> tuple[Mapping[str, Any], ...]:
 
 
 def find(provider: str, method: str, path: str, params: Mapping[str, str], request_body: str = "") -> Bundled | None:
-    """Return the answer to a request, None when there is none. request_body: the request's body as text."""
+    """Return the answer to a request, or None. request_body: the request's body as text."""
     for entry in _entries(provider):
         if (
             entry.get("method", DEFAULT_METHOD) == method
@@ -61,7 +61,7 @@ def find(provider: str, method: str, path: str, params: Mapping[str, str], reque
 
 
 def captured(provider: Provider, request: Request, fetched_at: datetime) -> Capture:
-    """Return a bundled answer as the client would have captured it. Raises NotCaptured when there is none."""
+    """Return a bundled answer as the client would have captured it. Raises NotCaptured if there is none."""
     answer = find(provider.name, request.method.upper(), request.path, dict(request.query), json.dumps(request.json))
     if answer is None:
         raise NotCaptured(provider.url(request))
@@ -99,6 +99,6 @@ def capture_all(feed: Feed, scope: Scope, store: CaptureStore, fetched_at: datet
             for _ in feed.collect(unit, fetch):
                 pass
         except AnswerRefused:
-            continue  # A refusal is an answer too, and is captured.
+            continue  # A refusal is an answer too, and was captured.
     store.flush()
     return count

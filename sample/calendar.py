@@ -33,7 +33,7 @@ class TradingDay:
 
     @property
     def early(self) -> bool:
-        """Return whether it closed before 16:00."""
+        """Whether the exchange closed before 16:00."""
         return self.close.hour < 16
 
     @property

@@ -1,6 +1,6 @@
 """The companies and funds of the sample world: invented, with tickers that no exchange uses. QFH has the oddities.
 
-The index alone keeps a real name, which the product compares with. Its bars are invented.
+Only the index keeps a real name, because the product compares with it. Its bars are invented.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ SECTOR_ETFS = {
     "Utilities": "QSUT",
 }
 
-# Industry -> (sector, ETF). If an ETF represents several industries, only the first of them has bars in the graph.
+# Industry -> (sector, ETF). If an ETF represents several industries, only the first industry has bars in the graph.
 INDUSTRIES = {
     "Airlines": ("Industrials", "QIAR"),
     "Asset Management": ("Financial Services", "QIAM"),
@@ -62,16 +62,16 @@ REGULATED = "us-gaap:RegulatedAndUnregulatedOperatingRevenue"
 
 _KEYS = "AAPL MSFT NVDA AMZN GOOGL META WMT NOG JPM XOM KO JNJ UNH CAT AAL NEE O AVGO CRM CMG ADM M FCX ORLY PX QFH"
 SEEDS = _KEYS.split()
-"""The keys of random numbers of LIVING, in its order: another key would change every figure of its company."""
+"""The keys of the random numbers of LIVING, in its order. A changed key would change all figures of its company."""
 
 
 @dataclass(frozen=True)
 class Company:
-    """One company. Prices are in split-adjusted USD, revenue in USD million per quarter, shares and market value in
+    """A company. Prices are in split-adjusted USD, revenue in USD million per quarter, shares and market value in
     units.
 
-    `year_end` is (month, rule): "month" for the month's last day, "saturday" or "sunday" for its last Saturday or
-    Sunday, "nearest" for the Saturday nearest to its end. `died` is the last day on which it traded and reported.
+    year_end: (month, rule) with the rule "month" for the month's last day, "saturday" or "sunday" for its last Saturday
+    or Sunday, "nearest" for the Saturday nearest to its end. died: the last day on which it traded and reported.
     """
 
     ticker: str
@@ -96,22 +96,22 @@ class Company:
 
     @property
     def seed(self) -> str:
-        """Return the key of the company's random numbers, which stays if its name changes."""
+        """The key of the company's random numbers, which does not depend on its name."""
         return SEEDS[self.index] if self.index < len(SEEDS) else self.ticker
 
     @property
     def sector(self) -> str:
-        """Return the sector in separate words, as in Company.sector."""
+        """The sector in separate words, as in Company.sector."""
         return INDUSTRIES[self.industry][0]
 
     @property
     def bare_cik(self) -> str:
-        """Return the CIK without leading zeros, as contexts, members and addresses spell it."""
+        """The CIK without leading zeros, as in contexts, members and addresses."""
         return self.cik.lstrip("0")
 
 
 def squashed(name: str) -> str:
-    """Return the node id of a sector or industry: words joined, first letters upper case (`OilAndGasEAndP`)."""
+    """Return the node id of a sector or industry: joined words with upper-case initials (`OilAndGasEAndP`)."""
     words = name.replace("&", " And ").replace("-", " ").split()
     return "".join(word[0].upper() + word[1:] for word in words)
 
@@ -200,7 +200,7 @@ DEAD = (
             9_400_000, 310, 38, 0.003, 0.08, reports_after_close=False, segments=("WaterMember", "SewerMember"),
             died=date(2024, 11, 15)),
 )  # fmt: skip
-_FIRST_DEAD = 7_000  # This is above the index of any scale.
+_FIRST_DEAD = 7_000  # This is above all indexes at any scale.
 
 
 def companies(scale: int = 1) -> Iterator[Company]:
@@ -278,7 +278,7 @@ def add_company(graph: Graph, company: Company) -> None:
 
 
 def add_relations(graph: Graph) -> None:
-    """Relate neighbours in the list of companies, as if news mentioned them together; each once, in one direction."""
+    """Relate neighbouring companies in the list, as if news mentioned them together, once and in one direction."""
     filers = list(companies())
     for source, target in pairwise(filers):
         graph.edge(

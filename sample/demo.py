@@ -1,8 +1,8 @@
-"""The demo: it asks a question of public figures, takes the sample world through every step, makes a decision, and asks
+"""The demo: asks a question about public figures, takes the sample world through every step, makes a decision, and asks
 four more questions whose answers differ between two instants.
 
 `python -m sample.demo` starts the embedded graph, loads the world, unpacks captures of the outside sources, fills all
-datasets, the last month in one Dagster run, and those built per release in another, decides and asks. It owns
+datasets (the last month in one Dagster run, datasets built per release in another), decides and asks. It owns
 `.pitlake/demo` and recreates it each time. Progress goes to stderr, findings to stdout.
 """
 
@@ -90,7 +90,7 @@ def main() -> int:
 
 
 def fill(home: Path) -> None:
-    """Load the sample world into its own graph, and all its datasets into a lake, the last days by Dagster."""
+    """Load the sample world into a new graph, and all its datasets into a lake, using Dagster for the last days."""
     with ExitStack() as running:
         with step("starting the embedded graph"):
             server = running.enter_context(graph_server(GraphSettings(root=home / "graph")))
@@ -116,7 +116,7 @@ def fill(home: Path) -> None:
 
 
 def chosen() -> list[str]:
-    """Return the datasets that one run over some days fills: all except those built release by release."""
+    """Return the datasets that one run over some days fills: all except those built per release."""
     return [name for name in all_datasets() if name not in BUNDLES]
 
 
@@ -133,7 +133,7 @@ def publish_history(server: GraphServer, lake: Lake, tick: Tick) -> None:
 
 
 def wiring(server: GraphServer, home: Path) -> tuple["dg.JobDefinition", "dg.DagsterInstance"]:
-    """Return Dagster's job of all assets, from server to lake, and an instance that shows the run in the UI."""
+    """Return Dagster's job of all assets, with server and lake, and an instance that shows the run in the UI."""
     import dagster as dg
 
     from pipelines.definitions import build_definitions
@@ -159,7 +159,7 @@ def publish(
 ) -> None:
     """Run the job for these datasets and the partitions that the tags name, with the config of their ops.
 
-    Raises PitlakeError naming the datasets that failed, which published nothing.
+    Raises PitlakeError, which names the datasets that failed and published nothing.
     """
     import dagster as dg
 
@@ -188,7 +188,7 @@ def publish(
 
 
 def show(lake: Lake, demonstration: Demonstration) -> None:
-    """Ask one question as of two instants. Raises PitlakeError if an answer differs from the sample's manifest."""
+    """Ask a question as of two instants. Raises PitlakeError if an answer differs from the sample's manifest."""
     out.print(f"\n{demonstration.title}", style="bold")
     expected = {demonstration.before: demonstration.answer_before, demonstration.after: demonstration.answer_after}
     for as_of, answer in expected.items():

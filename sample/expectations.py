@@ -1,7 +1,7 @@
-"""The expected outcome of one source record: the vocabulary of the manifest.
+"""The expected outcomes of source records, of which the manifest consists.
 
-Values are as the lake returns them: dates as `date`, instants as aware UTC `datetime`, lists as lists. A JSON column is
-given parsed, and compared with the parsed column. Instants of availability are text in UTC with `Z`.
+Values are as the lake returns them: dates as `date`, instants as aware UTC `datetime`, lists as lists. JSON columns are
+stated and compared in parsed form. Instants of availability are strings in UTC with `Z`.
 """
 
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ REVISIONS: Kind = "revisions"
 
 @dataclass(frozen=True)
 class Revision:
-    """One revision of a key. `available_at` None means when the lake observed it."""
+    """One revision of a key. available_at: None for the instant at which the lake observed it."""
 
     values: Values
     available_at: str | None
@@ -26,12 +26,12 @@ class Revision:
 
 @dataclass(frozen=True)
 class Expectation:
-    """The outcome of one planted case. `quirk` is its number in the source's list of quirks, or 0 for a contract's
-    rule. row: exactly one row of the lake matches `key`. It has these `values`, became available at `available_at`
-    (None: when observed) and cites `locator` as evidence, if given. gap: exactly one gap has this `locator`, type and
-    reason. It is shown from `available_at` on (None: from the observation), and no row cites the locator. absent: no
-    row matches `key`, and no row or gap has the `locator`, if given. revisions: the rows that match `key` are exactly
-    `revisions`, in order of availability.
+    """The outcome of one planted case. quirk: the number in the source's list of quirks, or 0 for a contract's rule.
+    row: exactly one row of the lake matches `key`. It has these `values`, became available at `available_at` (None:
+    when observed) and cites `locator` as evidence, if given. gap: exactly one gap has this `locator`, type and reason.
+    It is visible from `available_at` (None: from the observation), and no row cites the locator. absent: no row matches
+    `key`, and no row or gap has the `locator`, if given. revisions: the rows that match `key` are exactly `revisions`,
+    in order of availability.
     """
 
     quirk: int
@@ -48,5 +48,5 @@ class Expectation:
 
     @property
     def name(self) -> str:
-        """Return a short unique name: number, dataset and title."""
+        """A short unique name, made of number, dataset and title."""
         return f"{self.quirk:02d} {self.dataset}: {self.title}"

@@ -1,7 +1,7 @@
 """Reports and their parts: sections, exhibits, statements, whole texts, and edges to filers and benchmarks.
 
 Report nodes keep booleans and JSON text. Content nodes are written by the merge helper, which turns numbers into
-display text. XBRL is made in `xbrl`.
+display text. `xbrl` creates the XBRL.
 """
 
 from datetime import timedelta, timezone
@@ -67,7 +67,7 @@ def add_form_tree(graph: Graph) -> None:
 
 
 def add_filing(graph: Graph, filing: Filing) -> None:
-    """Add one filing of a company with everything but its XBRL."""
+    """Add a filing of a company with everything except its XBRL."""
     add_report(graph, filing, xbrl_status="COMPLETED" if filing.has_facts else "SKIPPED")
     link_filer(graph, filing)
     random = rng("filing", filing.accession)
@@ -82,7 +82,7 @@ def add_filing(graph: Graph, filing: Filing) -> None:
 
 
 def section_names(filing: Filing) -> tuple[str, ...]:
-    """Return the sections that a filing of that form has; for an 8-K they follow from its items."""
+    """Return the sections of a filing, according to its form or, for an 8-K, its items."""
     if filing.form == "10-K":
         return SECTIONS_10K
     if filing.form == "10-Q":
@@ -171,7 +171,7 @@ def add_statement(graph: Graph, filing: Filing, kind: str, value: object, linked
 
 
 def add_whole_text(graph: Graph, filing: Filing, content: str, linked: bool = True) -> str:
-    """Add the fallback of a filing that could not be parsed: its whole text."""
+    """Add the whole text of a filing, the fallback if it could not be parsed."""
     node_id = f"{filing.accession}_text"
     graph.merged("FilingTextContent", node_id, **(_content(filing) | {"filer_cik": None}), content=content)
     if linked:

@@ -1,7 +1,7 @@
-"""Fiscal calendars and figures: the end of each quarter, and the results that the company states for it.
+"""Fiscal calendars and figures: the end of each quarter, and the results that the company states for the quarter.
 
-The revenue of six companies is given; everything else is modelled. A figure that a later filing
-restates is listed in STATED, by the day each value was first filed.
+The revenue of six companies is given; all other figures are modelled. STATED lists figures that later filings restate,
+by the day on which each value was first filed.
 """
 
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ STATED: dict[tuple[str, str, date, date, str], tuple[tuple[date, int], ...]] = {
 
 @dataclass(frozen=True)
 class Quarter:
-    """A fiscal quarter, first and last day inclusive. `year_start` is the first day of its fiscal year."""
+    """A fiscal quarter, first and last day inclusive. year_start: the first day of its fiscal year."""
 
     fiscal_year: int
     number: int
@@ -76,7 +76,7 @@ def quarters(company: Company) -> tuple[Quarter, ...]:
 def _quarter_ends(start: date, last: date, rule: str, month: int) -> list[date]:
     if rule == "month":
         return [_month_end(last.year - (month - back <= 0), (month - back - 1) % 12 + 1) for back in (9, 6, 3)] + [last]
-    if rule == "nearest":  # A 53rd week falls into the last quarter.
+    if rule == "nearest":  # A 53rd week is in the last quarter.
         return [start + _QUARTER * n - timedelta(days=1) for n in (1, 2, 3)] + [last]
     return [last - _QUARTER * n for n in (3, 2, 1)] + [last]
 
@@ -124,7 +124,7 @@ def _millions(amount: float) -> int:
 
 
 def _revenue(company: Company, position: int, noise: float) -> int:
-    """USD million. Return the published revenue if known, otherwise the same season's revenue reduced by the growth."""
+    """Return the revenue in USD million: the given one, or the same season's revenue reduced by the growth."""
     known_from = next(n for n, quarter in enumerate(quarters(company)) if quarter.end >= _KNOWN_FROM)
     ahead = position - known_from
     if company.known_revenue:
@@ -142,6 +142,6 @@ def position_of(company: Company, end: date) -> int:
 def stated_value(
     company: Company, concept: str, period: tuple[date, date], member: str, filed: date, value: int
 ) -> int:
-    """Return the value that a filing of that day states: the modelled one, unless the figure was restated."""
+    """Return the value that a filing of a day states: the modelled value, unless the figure was restated."""
     history = STATED.get((company.ticker, concept, *period, member))
     return value if history is None else [amount for since, amount in history if since <= filed][-1]

@@ -1,8 +1,8 @@
-"""Creates and changes a graph that we own: constraints, statements, wiping. It is for the sample world and the tests,
+"""Creates and changes a graph that we own: constraints, statements, wiping. For the sample world and the tests,
 never for assets.
 
-It refuses every server whose admin login we do not have, such as the server of NEO4J_URI. ArcadeDB and Neo4j differ in
-a few statements, all of which are here.
+It refuses every server whose admin login we do not have, such as the server at NEO4J_URI. All statements in which
+ArcadeDB and Neo4j differ are here.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,7 +21,7 @@ Row = Mapping[str, object]
 
 
 class GraphAdmin:
-    """The single writer of one database on a server that we own. Raises BadInput for another server."""
+    """The only writer of a database on a server that we own. Raises BadInput for any other server."""
 
     def __init__(self, server: GraphServer) -> None:
         if server.admin_auth is None:
@@ -41,18 +41,18 @@ class GraphAdmin:
         self._driver.close()
 
     def create_schema(self, keys: Mapping[str, str], indexes: Iterable[tuple[str, str]] = ()) -> None:
-        """Make every label's key unique and index further (label, property) pairs. Call it before any data is loaded;
-        repeating it is harmless.
+        """Make every label's key unique, and index further (label, property) pairs. Call this before loading any data;
+        repeated calls are harmless.
 
         If an index is added late, ArcadeDB infers a property's type from its values and silently converts later values
         to it (1.5 becomes 1). A late constraint is therefore refused on every server.
 
         Args:
-            keys: label -> the property that identifies its nodes.
+            keys: the property that identifies the nodes of each label.
             indexes: pairs to index for look-ups and windows.
 
         Raises:
-            BadInput: a label has nodes and lacks its constraint.
+            BadInput: a label has nodes but no constraint.
         """
         entries = self.write("SHOW INDEXES YIELD labelsOrTypes, properties")
         single = [entry for entry in entries if entry["labelsOrTypes"] and entry["properties"]]

@@ -1,6 +1,6 @@
 """Writes the world over Bolt into a graph we own: constraints first, then part by part, nodes before edges.
 
-It refuses a graph that is not empty, so that sample and real data never mix.
+A graph that is not empty is refused, so that sample and real data never mix.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True)
 class Loaded:
-    """The amount that was written."""
+    """The written amounts."""
 
     nodes: int
     edges: int
@@ -39,10 +39,10 @@ def load_world(admin: GraphAdmin, scale: int = 1, progress: Progress | None = No
     Args:
         admin: the writer.
         scale: 1, 10 or 100; any whole number from 1 works.
-        progress: called with parts done, parts in all and the name of the last one.
+        progress: called with the number of finished parts, the number of all parts, and the last part's name.
 
     Raises:
-        BadInput: the graph holds nodes, or the scale is below 1.
+        BadInput: the graph has nodes, or the scale is below 1.
     """
     if scale < 1:
         raise BadInput("scale", "is below 1", "choose 1, 10 or 100")
@@ -62,7 +62,7 @@ def load_world(admin: GraphAdmin, scale: int = 1, progress: Progress | None = No
 
 
 def write_graphs(admin: GraphAdmin, graphs: Sequence[Graph]) -> None:
-    """Create the nodes of all parts, then their edges. This needs no look-up, because none of the nodes exists yet."""
+    """Create the nodes of all parts and then their edges, without look-ups, because no node exists yet."""
     for label in sorted({label for graph in graphs for label in graph.nodes}):
         nodes = chain.from_iterable(graph.nodes.get(label, {}).values() for graph in graphs)
         _write(admin, f"UNWIND $rows AS row CREATE (n:{label}) SET n = row", nodes)
@@ -84,7 +84,7 @@ def _write(admin: GraphAdmin, statement: str, rows: Iterable[Mapping[str, object
 
 
 def _batched(world: Iterator[Part]) -> Iterator[list[Part]]:
-    """Yield the parts in order, in lists large enough for few transactions."""
+    """Yield the parts in order, in lists that are large enough to need few transactions."""
     batch: list[Part] = []
     size = 0
     for part in world:

@@ -1,7 +1,7 @@
-"""The manifest of the sample world: per planted quirk the expected outcome, and two of the demo's questions.
+"""The manifest of the sample world: the expected outcome of each planted quirk, and two of the demo's questions.
 
-`quirks.yaml` plants the quirks and states their outcomes. `EVOLVED` applies after `evolve` and a second
-extraction, and replaces `EXPECTATIONS` for the same records.
+`quirks.yaml` plants the quirks and states their outcomes. After `evolve` and a second extraction, `EVOLVED` replaces
+`EXPECTATIONS` for the same records.
 """
 
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ NOT_PLANTED: dict[int, str] = {
 
 @dataclass(frozen=True)
 class Demonstration:
-    """One question asked as of two instants. `sql` returns a row: a number, its period, the source that states it."""
+    """A question asked as of two instants. sql: returns a row with a number, its period and its source."""
 
     title: str
     ticker: str

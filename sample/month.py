@@ -1,7 +1,7 @@
 """A month on the desk of the demo: a scripted agent and PM trade the bars of 2010 that the sample has for Apple.
 
-One trade reaches its target, one its stop in the fall of 6 May, one is held and one waits on the last day. OWNH, an
-invented company whose bars end on 18 May, is halted.
+One trade reaches its target, one its stop in the crash of 6 May, one is still held on the last day, and one is pending.
+OWNH is an invented company that is halted and whose bars end on 18 May.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ DAYS: Sequence[tuple[str, str]] = (
     ("2010-05-21T16:30:00-04:00", FOLLOW),
     (ENDS, AFTER),
 )
-"""The month: a question to the agent, the PM's approvals, or what code does after a session."""
+"""The events of the month: a question to the agent, the PM's approvals, or code's work after a session."""
 VIEW = View(
     id="new",
     scope="apple_after_results",
@@ -94,11 +94,11 @@ PLANS: Mapping[str, tuple[Sequence[Expression], Sequence[str], str]] = {
     CRASH: ((HALTED, HELD), ("E-003", "E-004"), "V-001 stands. OWNH and a smaller position in Apple wait."),
     AFTER: ((WAITING,), ("E-005",), "V-001 stands. A further tranche waits for you."),
 }
-"""By question: the trades that the agent proposes, those that it has reviewed, and its answer."""
+"""The trades that the agent proposes, the trades that it has reviewed, and its answer, by question."""
 
 
 def play(home: Path, lake: Lake) -> None:
-    """Play the month into a memory of its own, and its decisions onto the demo's tape. home: the demo's folder."""
+    """Play the month into a separate memory, and its decisions onto the demo's tape. home: the demo's folder."""
     tape, clock = Tape(home / "forge-tape.sqlite"), Simulated(RUN, OPENS)
     with closing(Memory(home / "forge", clock=clock)) as memory, moving_sessions():
         version = lake.head()

@@ -1,7 +1,7 @@
 """News articles with their influences: earnings, analyst calls and general items, some of them edited later.
 
-When an article changes, everything except `created` is overwritten, so the text is known to be public only from
-`updated` on.
+When an article changes, everything except `created` is overwritten, so the text is certainly public only since
+`updated`.
 """
 
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ _AUTHORS = ("Benzinga Newsdesk", "Rosalind Thackeray", "Ike D'Souza")
 
 @dataclass(frozen=True)
 class Article:
-    """One article. `updated` None means that the graph does not have it."""
+    """An article. updated: None if it is missing in the graph."""
 
     company: Company
     id: str
@@ -52,7 +52,7 @@ class Article:
 
 
 def articles(company: Company) -> Iterator[Article]:
-    """Yield the company's articles: one for every earnings release, the rest spread over the whole period."""
+    """Yield the company's articles: one for every earnings release, and others spread over the whole period."""
     random = rng("news", company.seed)
     number = _FIRST_ID + company.index * _IDS_EACH
     for filing in filings(company):
@@ -98,7 +98,7 @@ def _article(
 
 
 def _updated(created: datetime, random: Random) -> datetime | None:
-    """Return the update of an article: usually none or within an hour, sometimes days later, sometimes unknown."""
+    """Return an article's update time: usually `created` or within an hour, sometimes days later, sometimes unknown."""
     kind = random.random()
     if kind < 0.02:
         return None
@@ -115,7 +115,7 @@ def add_news(graph: Graph, company: Company) -> None:
 
 
 def add_article(graph: Graph, article: Article, edge: dict[str, object] | None = None, **overrides: object) -> str:
-    """Add the News node and its four influences. `edge` replaces properties of the edge to the company."""
+    """Add the News node and its four influences. edge: replaces properties of the edge to the company."""
     properties: dict[str, object] = {
         "title": article.title,
         "teaser": article.teaser,

@@ -1,7 +1,7 @@
-"""The demo's outside sources: every provider from bundled captures, and a trading desk's files, without keys or a
+"""The demo's outside sources: bundled captures of every provider, and a trading desk's files, without keys or a
 network.
 
-The run config of each feed's asset, and questions whose answers differ between two instants.
+Contains the run config of each feed's asset, and questions whose answers differ between two instants.
 """
 
 from datetime import date, datetime, timezone
@@ -20,8 +20,8 @@ DROPS = Path(__file__).with_name("drops")
 FETCHED_AT = datetime(2025, 7, 1, 12, tzinfo=timezone.utc)
 LOOKED_AT = datetime(2024, 5, 28, 12, tzinfo=timezone.utc)
 AS_LOOKED_AT = ("av_estimates", "av_earnings_calendar", "web_results", "web_syntheses")
-"""Datasets that count from their observation, and are captured at a past instant here, so that past sessions have
-rows.
+"""Datasets that are available from their observation. They are captured at a past instant here, so that past sessions
+have rows.
 """
 APPLE, BOGMARSH = "0000320193", "0009800021"
 SCOPES = {name: feed.example for name, feed in all_feeds().items()} | {
@@ -29,7 +29,7 @@ SCOPES = {name: feed.example for name, feed in all_feeds().items()} | {
     **dict.fromkeys(("av_earnings", "yahoo_earnings"), Scope(tickers=("AAPL", "QACB"))),
     "sec_facts": Scope(ciks=(BOGMARSH, APPLE)),
     "sec_filings": Scope(ciks=(BOGMARSH, APPLE)),
-    # Without splits, per-share figures count from their fetch.
+    # Without splits, per-share figures are available only from their fetch.
     "polygon_splits": Scope(tickers=("AAPL", "QACB", "QBRY")),
     "macro_observations": Scope(series=("GDP", "DEMOJOBS", "DEMO10Y", "DGS2", "DGS10", "DGS30")),
     "web_results": Scope(queries=("QACB guidance",)),
@@ -51,7 +51,7 @@ APPLE_RESTATED = Demonstration(
     answer_after=9.08,
     because="the 10-K/A of 2010-01-25 restated the year after a change of revenue accounting",
 )
-"""The question about a real company's real figures."""
+"""A question about real figures of a real company."""
 RESTATED = Demonstration(
     title="Bogmarsh Oil and Gas, revenue of 2023 from EDGAR's company facts, USD",
     ticker="QBG",

@@ -1,5 +1,5 @@
-"""Daily bars as HAS_PRICE edges, and the closes for event returns. A price path uses plain arithmetic on seeded uniform
-numbers, so it is the same on every machine. Bars are stored on the split basis of their load: a series changes its
+"""Daily bars as HAS_PRICE edges, and the closes for event returns. Price paths use plain arithmetic on seeded uniform
+numbers, so they are the same on every machine. Bars are stored on the split basis of their load: a series changes its
 basis at a split, and some days were loaded late.
 """
 
@@ -13,11 +13,11 @@ from sample.calendar import FIRST_DAY, LAST_DAY, before, priced_days, sessions
 from sample.companies import INDEX, INDUSTRIES, LIVING, NEVER_PRICED, SECTOR_ETFS, Company, squashed
 from sample.shapes import Graph, Properties, blank_new_york, new_york, rng
 
-# Loaded after the split of 2024-06-10, and therefore on the new basis, unlike the days around it.
+# Loaded after the split of 2024-06-10, and therefore on the new basis, unlike the surrounding days.
 LOADED_LATE = {"QBRY": (date(2024, 6, 3), date(2024, 6, 6))}
-# On this day the loader stopped halfway through the symbols, and never loaded the rest.
+# On this day, the loader stopped halfway through the symbols and never loaded the rest.
 HALF_LOADED_DAY = date(2024, 8, 19)
-# A ticker missing on one of two consecutive days is dropped for both.
+# A ticker that is missing on one of two consecutive days is dropped for both.
 DROPPED = {"QAPT": frozenset({date(2024, 2, 13), date(2024, 2, 14)})}
 
 _PERSISTENCE = 0.97
@@ -39,7 +39,7 @@ class Bar:
 
 @lru_cache(maxsize=256)
 def bars(seed: str, first: float, last: float, turnover: float) -> Mapping[date, Bar]:
-    """Return a path from about `first` to about `last` over every session of the world; turnover is shares per day."""
+    """Return a path from about `first` to about `last` over all sessions of the world. turnover: shares per day."""
     random = rng("bars", seed)
     path: dict[date, Bar] = {}
     trading = [day for day in sorted(sessions()) if FIRST_DAY <= day <= LAST_DAY]
@@ -66,7 +66,7 @@ def bars(seed: str, first: float, last: float, turnover: float) -> Mapping[date,
 
 @lru_cache(maxsize=256)
 def company_bars(company: Company) -> Mapping[date, Bar]:
-    """Return the company's path until its end; empty for the company that never had prices."""
+    """Return the company's path until its end. It is empty for the company that never had prices."""
     if company.ticker == NEVER_PRICED:
         return {}
     path = bars(company.seed, company.first_price, company.last_price, company.shares * 0.006)
@@ -82,19 +82,19 @@ def etf_bars(symbol: str) -> Mapping[date, Bar]:
 
 
 def change(path: Mapping[date, Bar], start: date, end: date) -> float | None:
-    """Return the change from close to close in percent, two decimals; None without bars."""
+    """Return the change from close to close in percent with two decimals; None without bars."""
     if start not in path or end not in path:
         return None
     return round((path[end].close / path[start].close - 1) * 100, 2)
 
 
 def add_company_prices(graph: Graph, company: Company) -> None:
-    """Add one HAS_PRICE edge per priced day."""
+    """Add one HAS_PRICE edge per day with a price."""
     _add(graph, "Company", company.cik, company.ticker, company_bars(company), company.seed)
 
 
 def add_benchmark_prices(graph: Graph) -> None:
-    """Add bars of the index, the sectors and, where an ETF represents several industries, of the first of them."""
+    """Add bars of the index, of the sectors, and of the first industry of each industry ETF."""
     _add(graph, "MarketIndex", INDEX, INDEX, etf_bars(INDEX))
     for sector, etf in SECTOR_ETFS.items():
         _add(graph, "Sector", squashed(sector), etf, etf_bars(etf))
@@ -117,7 +117,7 @@ def _add(graph: Graph, label: str, node_id: str, symbol: str, path: Mapping[date
 
 
 def stored(symbol: str, day: date, path: Mapping[date, Bar], fractional: bool = False) -> Properties:
-    """Return a bar as the edge stores it: on the split basis of its load, with the time 16:00 even on early closes."""
+    """Return a bar as stored on the edge: on the split basis of its load, at 16:00 even on days with an early close."""
     first, last = LOADED_LATE.get(symbol, (date.max, date.min))
     bar, factor = path[day], 1.0 if first <= day <= last else split_factor(symbol, day)
     previous = before(day).day

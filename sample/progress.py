@@ -15,7 +15,7 @@ _console = Console(stderr=True, highlight=False)
 
 @contextmanager
 def step(title: str, of: int | None = None) -> Iterator[Tick]:
-    """Show a step while the block runs, and then its duration. The block may call `tick` with a count and an item."""
+    """Show a step while the block runs, and then its duration. The block may call the tick with a count and an item."""
     began = time.monotonic()
     with _bar(title, of) if _console.is_terminal else _lines(title, of) as tick:
         yield tick
@@ -23,7 +23,7 @@ def step(title: str, of: int | None = None) -> Iterator[Tick]:
 
 
 def finished(line: str) -> None:
-    """Print a line that stays."""
+    """Print a permanent line."""
     print(line, file=sys.stderr, flush=True)
 
 

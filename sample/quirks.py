@@ -1,10 +1,10 @@
-"""The oddities of `quirks.yaml`: every quirk of the source that an extractor can encounter, planted on purpose, with
-its expected outcome.
+"""Plants the oddities of `quirks.yaml`: every quirk of the source that an extractor can encounter, with its expected
+outcome.
 
-A case of that file has a title, patches of the graph (`plant`, each of them one kind of `_Planter`), and an outcome: a
-row, a gap, absence, or revisions. `at` of an outcome is when it became available; without it, when it was observed.
-`<QFH-301>` stands for the accession number of a planted filing, `<QFH-301 8>` for the id of its fact 8. Quirks that are
-omissions, such as a missing day or a lost filing, are in the generators; the file states their outcomes.
+A case in that file has a title, patches of the graph (`plant`, each of a kind of `_Planter`), and an outcome: a row, a
+gap, absence, or revisions. `at` is the instant of an outcome's availability (default: its observation). `<QFH-301>`
+represents the accession number of a planted filing, `<QFH-301 8>` the id of its fact 8. Quirks that are omissions, such
+as a missing day or a lost filing, are in the generators; the file states their outcomes.
 """
 
 import re
@@ -32,7 +32,7 @@ from sample.xbrl import Fact, Period, add_context, add_document, add_fact
 FILE = Path(__file__).with_suffix(".yaml")
 _REFERENCE = re.compile(r"<([A-Z]+-\d+)( \d+)?>")
 _ODD_NUMBERS = 900_000
-"""The accession numbers of planted filings are greater, so that they never meet a generated one."""
+"""The accession numbers of planted filings are above this, so that they never equal a generated number."""
 _STORY: Properties = {
     "title": "Quillfeather Opens A Third Shop", "teaser": "A teaser of our own.", "body": "<p>A body of our own.</p>",
 }  # fmt: skip
@@ -55,7 +55,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Evolved:
-    """What changes in the graph between two runs: overwritten and added nodes, outcomes of a second extraction."""
+    """The changes of the graph between two runs: overwritten and added nodes, and outcomes of a second extraction."""
 
     changes: tuple[Change, ...]
     arrivals: Graph
@@ -63,13 +63,13 @@ class Evolved:
 
 
 def plant_all(graph: Graph) -> tuple[Expectation, ...]:
-    """Plant every oddity and return the expected outcomes, in order of quirk."""
+    """Plant all oddities and return the expected outcomes, in order of quirks."""
     return _planted(_Planter(graph))
 
 
 @cache
 def evolved() -> Evolved:
-    """Return what changes between two runs."""
+    """Return the changes of the graph between two runs."""
     planter = _Planter(Graph())
     _planted(planter)
     planter.graph, changes, expectations = Graph(), [], []
@@ -100,7 +100,7 @@ def _cases() -> dict[str, list[Case]]:
 
 
 class _Planter:
-    """Applies patches to a graph, and knows the planted filings, facts and calls by name."""
+    """Applies patches to a graph, and stores the planted filings, facts and calls by name."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -130,12 +130,12 @@ class _Planter:
         }
 
     def plant(self, patch: dict[str, Case]) -> None:
-        """Apply a patch: its kind, and the arguments of the kind."""
+        """Apply a patch, given as its kind with arguments."""
         [(kind, arguments)] = patch.items()
         self._kinds[kind](**self.resolved(arguments))
 
     def resolved(self, value: Any) -> Any:
-        """Return a value with the ids of the filings and facts that it names."""
+        """Return a value in which references to filings and facts are replaced by ids."""
         if isinstance(value, dict):
             return {name: self.resolved(inner) for name, inner in value.items()}
         if isinstance(value, list):
@@ -146,7 +146,7 @@ class _Planter:
         return self._facts[name[0][1:-1]][0] if name[2] else self._filings[name[1]].accession
 
     def expectation(self, case: Case) -> Expectation:
-        """Return the outcome that a case states."""
+        """Return the expected outcome of a case."""
         [kind] = [kind for kind in (ROW, GAP, ABSENT, REVISIONS) if kind in case]
         outcome = self.resolved(case[kind])
         revisions = tuple(Revision(each["values"], _iso(each.get("at"))) for each in outcome.pop("revisions", ()))
@@ -161,8 +161,8 @@ class _Planter:
     def _filing(
         self, name: str, form: str, at: datetime, parts: Sequence[str] = ("report", "filer"), **more: Any
     ) -> None:
-        """Add a filing's parts: its report, the link to its filer, and its XBRL document. more: its items and its
-        quarter's end, the role of the filer, and properties of report and link.
+        """Add a filing's parts: its report, the link to its filer, and its XBRL document. more: its items and quarter's
+        end, the role of the filer, and properties of report and link.
         """
         ticker, _, number = name.rpartition("-")
         company, accepted, end = by_ticker(ticker), at.astimezone(NEW_YORK), more.get("end")

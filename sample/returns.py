@@ -1,5 +1,5 @@
-"""Returns after an event: the schedule of its windows and the properties of its edges. Returns are outcomes, which no
-as-of reader may see. The windows repeat a mistake of the real graph: after an early close they end before their event.
+"""Returns after an event: the schedule of windows and the properties of edges. Returns are outcomes, which no as-of
+reader may see. The windows repeat a mistake of the real graph: after an early close, they end before their event.
 """
 
 from datetime import datetime, timedelta, timezone
@@ -17,13 +17,13 @@ Returns = dict[str, float]
 
 
 def schedule(moment: datetime) -> dict[str, str]:
-    """Return the ends of the three windows, New York ISO text."""
+    """Return the ends of the three windows as ISO strings in New York time."""
     hourly, session, daily = _window_ends(moment)
     return {"hourly": iso_new_york(hourly), "session": iso_new_york(session), "daily": iso_new_york(daily)}
 
 
 def schedule_json(moment: datetime) -> str:
-    """Return the schedule as the event's node stores it."""
+    """Return the schedule as stored on the event's node."""
     return as_json(schedule(moment))
 
 
@@ -44,7 +44,7 @@ def _window_ends(moment: datetime) -> tuple[datetime, datetime, datetime]:
 
 
 def event_returns(company: Company, event_id: str, moment: datetime) -> Returns:
-    """Return the twelve returns after an event in percent with two decimals; those without prices are left out."""
+    """Return the twelve returns after an event in percent with two decimals, without returns that lack prices."""
     if company.ticker == NEVER_PRICED:
         return {}
     end = _window_ends(moment)[2].date()
@@ -72,14 +72,14 @@ def event_returns(company: Company, event_id: str, moment: datetime) -> Returns:
 
 
 def of_benchmark(returns: Returns, benchmark: str) -> Returns:
-    """Return the three returns of one benchmark, which edges to industries, sectors and the index have."""
+    """Return the three returns of one benchmark, for edges to industries, sectors and the index."""
     return {name: value for name, value in returns.items() if name.endswith(f"_{benchmark}")}
 
 
 def add_influences(
     graph: Graph, label: str, event_id: str, company: Company, created_at: str, returns: Returns
 ) -> None:
-    """Add INFLUENCES edges to the company's industry, sector and index, and but for reports to the company itself."""
+    """Add INFLUENCES edges to the company's industry, sector and index and, except for reports, to the company."""
     facts = {"symbol": company.ticker, "created_at": created_at}
     if label != "Report":
         graph.edge((label, "INFLUENCES", "Company"), event_id, company.cik, **facts, **returns)

@@ -1,5 +1,5 @@
 """The filings of each company: accession numbers, forms and EDGAR acceptance instants. Other modules create the facts
-and texts. Accession numbers have a prefix that EDGAR never assigned, so none of them belongs to a real filing.
+and texts. Accession numbers have a prefix that EDGAR never assigned, so no number belongs to a real filing.
 """
 
 from collections.abc import Iterator
@@ -50,14 +50,14 @@ _KNOWN = {
     ("QACB", "10-K", date(2024, 9, 28)): (date(2024, 11, 1), "06:01:36"),
     ("QBAR", "10-Q", date(2024, 3, 31)): (date(2024, 4, 25), "20:41:03"),
 }
-# Filed, but lost on the way into the graph; its absence proves nothing.
+# This filing was lost on the way into the graph; its absence proves nothing.
 LOST = frozenset({("QATW", "10-Q", date(2024, 6, 30))})
 _AMENDED = {("QADL", date(2023, 12, 31)): (date(2024, 11, 18), "07:02:19")}
 
 
 @dataclass(frozen=True)
 class Filing:
-    """One filing of a company. `quarter` is the period of a 10-K or 10-Q and of an earnings 8-K."""
+    """A filing of a company. quarter: the period of a 10-K, a 10-Q or an earnings 8-K."""
 
     company: Company
     form: str
@@ -69,7 +69,7 @@ class Filing:
 
     @property
     def period(self) -> date:
-        """Return the last day of the filing's facts, or the day of the event it reports."""
+        """The last day of the filing's facts, or the day of the reported event."""
         return self.quarter.end if self.quarter else self.accepted.date()
 
     @property
@@ -78,12 +78,12 @@ class Filing:
 
     @property
     def document_url(self) -> str:
-        """Return the address of the primary document: the XBRL node's id."""
+        """The address of the primary document, which is the XBRL node's id."""
         return f"{self.folder}/{self.company.ticker.lower()}-{self.period:%Y%m%d}.htm"
 
     @property
     def has_facts(self) -> bool:
-        """Return whether it is one of the four forms with XBRL."""
+        """Whether the form is one of the four forms with XBRL."""
         return self.form.startswith("10-")
 
 
@@ -108,7 +108,7 @@ def accession(company: Company, year: int, number: int) -> str:
 
 
 def find(company: Company, form: str, end: date) -> Filing:
-    """Return the company's filing of that form for the quarter that ended on that day."""
+    """Return the company's filing of a form for the quarter that ended on a day."""
     return next(f for f in filings(company) if _key(f) == (company.ticker, form, end))
 
 
@@ -147,14 +147,14 @@ def _known_acceptance(company: Company, form: str, quarter: Quarter, modelled: d
 
 
 def _clock(random: Random, first: str, last: str) -> str:
-    """Return a random time between two given to ten minutes (`16:0` is 16:00)."""
+    """Return a random time between two times that are given to ten minutes (`16:0` is 16:00)."""
     low, high = (int(hour) * 60 + int(tens) * 10 for hour, tens in (text.split(":") for text in (first, last)))
     minute = random.randrange(low, high + 1)
     return f"{minute // 60}:{minute % 60:02d}:{random.randrange(60):02d}"
 
 
 def _occasional(company: Company) -> Iterator[Filing]:
-    """Yield four other 8-Ks per year, some of them after 17:30, when EDGAR dates a filing to the next business day."""
+    """Yield four other 8-Ks per year, some after 17:30, when EDGAR dates filings to the next business day."""
     random = rng("occasions", company.seed)
     for year in (2023, 2024, 2025):
         for _ in range(4):

@@ -1,6 +1,6 @@
 """Nodes, edges and the graph's spelling of values, for every generator of the sample world.
 
-Most nodes of the graph are written by a merge helper that turns numbers and booleans into display text; reports, news
+Most nodes of the graph are written by a merge helper that converts numbers and booleans to display text. Reports, news
 and edges are not.
 """
 
@@ -21,7 +21,7 @@ EdgeKind = tuple[str, str, str]
 
 
 def display(value: object) -> object:
-    """Return a value as the graph's merge helper stores it: `1,234`, three decimals, `1`/`0`, `null`; lists as is."""
+    """Return a value in the merge helper's form: `1,234`, three decimals, `1`/`0`, `null`; lists are unchanged."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -36,12 +36,12 @@ def display(value: object) -> object:
 
 
 def iso_new_york(moment: datetime) -> str:
-    """Spell an instant as reports, news and calls do: `2023-01-04T13:48:33-05:00`."""
+    """Format an instant as in reports, news and calls: `2023-01-04T13:48:33-05:00`."""
     return moment.astimezone(NEW_YORK).isoformat(timespec="seconds")
 
 
 def blank_new_york(moment: datetime) -> str:
-    """Spell an instant as dates and bars do: `2023-01-04 16:00:00-0500`."""
+    """Format an instant as in dates and bars: `2023-01-04 16:00:00-0500`."""
     return moment.astimezone(NEW_YORK).strftime("%Y-%m-%d %H:%M:%S%z")
 
 
@@ -51,22 +51,22 @@ def new_york(day: date, hour: int, minute: int = 0, second: int = 0) -> datetime
 
 
 def utc(text: str) -> str:
-    """Spell New York (or any offset's) ISO text as the manifest states instants: UTC with `Z`."""
+    """Convert an ISO string with any offset to the manifest's form: UTC with `Z`."""
     return iso(datetime.fromisoformat(text))
 
 
 def as_json(value: object) -> str:
-    """Return JSON in a string as the graph stores it: default separators, and escapes for non-ASCII characters."""
+    """Return a JSON string as the graph stores it: with default separators, and escaped non-ASCII characters."""
     return json.dumps(value)
 
 
 def rng(*names: object) -> Random:
-    """Return a random generator for one purpose, so that a change in one part of the world never changes another."""
+    """Return a random generator for one purpose, so that changes in one part of the world never change another part."""
     return Random(":".join(map(str, (SEED, *names))))
 
 
 def digits(length: int, *names: object) -> str:
-    """Return stable digits that replace the graph's ids, which can't be reproduced."""
+    """Return stable digits in place of the graph's ids, which can't be reproduced."""
     return str(int(sha256(":".join(map(str, names)).encode()).hexdigest(), 16))[:length]
 
 
@@ -74,7 +74,7 @@ def digits(length: int, *names: object) -> str:
 class Graph:
     """A part of the world: nodes by label and id, edges by (start label, type, end label).
 
-    `node_keys` has the ids of nodes that several parts share; all parts of one world use the same set.
+    node_keys: the ids of nodes that several parts share. All parts of a world use the same set.
     """
 
     node_keys: set[tuple[str, str]] = field(default_factory=set)
@@ -82,25 +82,25 @@ class Graph:
     edges: dict[EdgeKind, list[tuple[str, str, Properties]]] = field(default_factory=lambda: defaultdict(list))
 
     def node(self, label: str, node_id: str, /, **properties: object) -> str:
-        """Add a node with its properties unchanged, without those that are None, and return its id."""
+        """Add a node with unchanged properties, except those that are None, and return its id."""
         if node_id in self.nodes[label]:
             raise ValueError(f"the sample world makes {label} {node_id} twice")
         self.nodes[label][node_id] = {"id": node_id} | {k: v for k, v in properties.items() if v is not None}
         return node_id
 
     def merged(self, label: str, node_id: str, /, **properties: object) -> str:
-        """Add a node as the graph's merge helper would, with every value as display text."""
+        """Add a node as the graph's merge helper would, with all values as display text."""
         return self.node(label, node_id, **{name: display(value) for name, value in properties.items()})
 
     def shared(self, label: str, node_id: str, /, **properties: object) -> str:
-        """Add a node with `merged`, unless an earlier part of this world added it."""
+        """Add a node with `merged`, unless an earlier part of this world has added it."""
         if (label, node_id) not in self.node_keys:
             self.node_keys.add((label, node_id))
             self.merged(label, node_id, **properties)
         return node_id
 
     def edge(self, kind: EdgeKind, start: str, end: str, /, **properties: object) -> None:
-        """Add an edge without the properties that are None."""
+        """Add an edge with the properties that are not None."""
         self.edges[kind].append((start, end, {k: v for k, v in properties.items() if v is not None}))
 
     @property
@@ -109,7 +109,7 @@ class Graph:
         return sum(map(len, self.nodes.values())), sum(map(len, self.edges.values()))
 
     def records(self) -> Iterator[str]:
-        """Yield one line of text per node and edge, in the order they are written: the input of a digest."""
+        """Yield one line per node and edge, in the order of writing, as the input of a digest."""
         for label, nodes in self.nodes.items():
             for properties in nodes.values():
                 yield f"{label}{properties!r}"

@@ -1,5 +1,5 @@
-"""The facts of a 10-K or 10-Q: its period, the year before, segments, and restatements by an amendment. Comparatives
-repeat earlier periods, and some later filings state other values for them (see `fiscal.STATED`). `xbrl` stores the
+"""The facts of a 10-K or 10-Q: its period, the previous year, segments, and restatements by an amendment. Comparatives
+repeat earlier periods, for which some later filings state other values (see `fiscal.STATED`). `xbrl` stores the
 facts.
 """
 
@@ -19,7 +19,7 @@ _DRAWN = frozenset({"QBRY", "QAVN", "QADL"})
 
 
 def add_facts(graph: Graph, filing: Filing) -> None:
-    """Add the filing's XBRL document and every fact of it, with the statement networks for a few companies."""
+    """Add the filing's XBRL document with all its facts, and the statement networks for a few companies."""
     add_document(graph, filing)
     ids = [add_fact(graph, filing, number, fact) for number, fact in enumerate(facts(filing), start=1)]
     if filing.company.ticker in _DRAWN and filing.form == "10-K":

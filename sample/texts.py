@@ -1,5 +1,5 @@
 """Prose for the sample world: filings, news and calls, composed of seeded parts. The texts are fictional. The module
-also makes small embeddings by hashing words, so that texts with common words are near each other.
+also computes small embeddings by hashing words, so that texts with common words are near each other.
 """
 
 import re
@@ -47,7 +47,7 @@ def prose(random: Random, sentences: int) -> str:
 
 
 def embedding(text: str) -> list[float]:
-    """Return a small vector of length EMBEDDING_DIMENSIONS: the mean of its words' vectors, four decimals."""
+    """Return a vector of length EMBEDDING_DIMENSIONS: the mean of its words' vectors, with four decimals."""
     words = _WORD.findall(text.lower()) or ["nothing"]
     sums = [0] * EMBEDDING_DIMENSIONS
     for word in words:

@@ -27,7 +27,7 @@ _ANALYSTS = (
 
 @dataclass(frozen=True)
 class Call:
-    """One call. `node_id` is given if the graph's id is not made from ticker and minute."""
+    """An earnings call. node_id: the graph's id, if it is not made from ticker and minute."""
 
     company: Company
     start: datetime
@@ -37,7 +37,7 @@ class Call:
 
     @property
     def key(self) -> str:
-        """Return SYMBOL_YYYY-MM-DDTHH.MM in New York time, the id that identifies one call."""
+        """The id of a call: SYMBOL_YYYY-MM-DDTHH.MM in New York time."""
         return f"{self.company.ticker}_{self.start:%Y-%m-%dT%H.%M}"
 
     @property
@@ -46,7 +46,7 @@ class Call:
 
 
 def calls(company: Company) -> list[Call]:
-    """Return a call for every earnings release: an hour later, or at 8:30 if the release is before the open."""
+    """Return a call for every earnings release, an hour later or, if the release is before the open, at 8:30."""
     every_call = []
     for filing in filings(company):
         if filing.items == EARNINGS_ITEMS and filing.quarter:
@@ -68,7 +68,7 @@ def add_calls(graph: Graph, company: Company) -> None:
 
 
 def add_call(graph: Graph, call: Call, **overrides: object) -> str:
-    """Add the Transcript node and its edges, without parts."""
+    """Add the Transcript node and its edges, without the parts of the call."""
     start, company = iso_new_york(call.start), call.company
     people = dict(_EXECUTIVES) | {name: title for name, title in _ANALYSTS if title}
     properties: dict[str, object] = {
@@ -101,7 +101,7 @@ def add_remarks(graph: Graph, call: Call, statements: list[str], linked: bool = 
 def add_exchange(
     graph: Graph, call: Call, sequence: int, parts: list[dict[str, str]], linked: bool = True, **overrides: object
 ) -> str:
-    """Add one exchange, linked to the previous one; `parts` alternate between question and answer."""
+    """Add one exchange, linked to the previous exchange. parts: questions and answers in turn."""
     node_id = f"{call.id}_qa__{sequence}"
     asker = next(part["speaker"] for part in parts if part["role"] == "question")
     answering = [part["speaker"] for part in parts if part["role"] == "answer"]
@@ -127,7 +127,7 @@ def add_exchange(
 
 
 def opening(call: Call, random: Random) -> list[str]:
-    """Return the prepared remarks: figures of the quarter, then prose."""
+    """Return the prepared remarks: the quarter's figures, followed by prose."""
     lines = [f"{_EXECUTIVES[0][0]}: Good day, and welcome to the call of {call.company.name}."]
     fiscal_period = (call.fiscal_year, call.fiscal_quarter)
     quarters = (filing.quarter for filing in filings(call.company) if filing.quarter)

@@ -1,6 +1,6 @@
-"""The whole world, part by part: shared nodes first, then one part per company, then the oddities. Every part fits in
-memory at any scale, and refers only to its own nodes or those of earlier parts. The same scale gives the same world on
-every machine.
+"""The whole world, part by part: shared nodes first, then one part per company, then the oddities. Every part fits into
+memory at any scale, and refers only to its own nodes and to earlier parts' nodes. The same scale gives the same world
+on every machine.
 """
 
 from collections.abc import Iterator
@@ -23,14 +23,14 @@ from sample.xbrl import add_units
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the world, to be written nodes first."""
+    """A part of the world. Its nodes are written first."""
 
     name: str
     graph: Graph
 
 
 def parts(scale: int = 1) -> Iterator[Part]:
-    """Yield the world at a scale: 1 has the named companies, 10 adds nine for each, and so on."""
+    """Yield the world at a scale. Scale 1 has the named companies, scale 10 has nine more for each of them."""
     node_keys: set[tuple[str, str]] = set()
     yield Part("calendar, classification and benchmarks", _shared(Graph(node_keys)))
     for company in companies(scale):
@@ -46,7 +46,7 @@ def part_count(scale: int = 1) -> int:
 
 
 def digest(scale: int = 1) -> str:
-    """Return the SHA-256 over every node and edge in the order they are written."""
+    """Return the SHA-256 over all nodes and edges in the order of writing."""
     total = sha256()
     for part in parts(scale):
         for record in part.graph.records():

@@ -1,6 +1,6 @@
 """XBRL as the graph stores it: facts, concepts, periods, units, contexts and members, and the edges between them.
 
-Period ends and instants are stored a day late, numbers as display text, missing attributes as "null", and context ids
+Period ends and instants are stored a day late, numbers as display text, and missing attributes as "null". Context ids
 follow no rule. `stated_facts` decides which values a filing states.
 """
 
@@ -15,7 +15,7 @@ _DAY = timedelta(days=1)
 _SEGMENT_AXIS = "us-gaap:StatementBusinessSegmentsAxis"
 _SEGMENT_DOMAIN = "us-gaap:SegmentDomain"
 
-# Qualified name -> (label, balance, type). A concept that is not listed here is a text or a company's own concept.
+# Qualified name -> (label, balance, type). Concepts that are not listed are text or a company's own concepts.
 CONCEPTS: dict[str, tuple[str, str | None, str]] = {
     REVENUE: ("Revenue from Contract with Customer, Excluding Assessed Tax", "credit", "monetaryItemType"),
     REVENUES: ("Revenues", "credit", "monetaryItemType"),
@@ -37,7 +37,7 @@ CONCEPTS: dict[str, tuple[str, str | None, str]] = {
     "us-gaap:RevenueRecognitionPolicyTextBlock": ("Revenue", None, "textBlockItemType"),
 }
 
-# Unit name -> (reference in documents, whether a ratio of two units, registry status).
+# Unit name -> (reference in documents, whether it is a ratio of two units, registry status).
 UNITS: dict[str, tuple[str, bool, str | None]] = {
     "iso4217:USD": ("usd", False, "REC"),
     "shares": ("shares", False, "REC"),
@@ -55,19 +55,19 @@ class Period:
 
     @property
     def kind(self) -> str:
-        """Return duration, instant or forever."""
+        """The kind: duration, instant or forever."""
         return "forever" if self.end is None else "duration" if self.start else "instant"
 
     @property
     def id(self) -> str:
-        """Return the upstream's id, with the end a day late."""
+        """The upstream's id, with the end a day late."""
         late = self.end + _DAY if self.end else None
         return {"forever": "forever", "instant": f"instant_{late}"}.get(self.kind, f"duration_{self.start}_{late}")
 
 
 @dataclass(frozen=True)
 class Fact:
-    """A fact as a document states it. A numeric fact has a unit. `members` are explicit, `typed` axes have none."""
+    """A fact as stated in a document. Numeric facts have a unit. members: explicit members. typed: axes without one."""
 
     concept: str
     period: Period
@@ -80,7 +80,7 @@ class Fact:
 
 
 def add_units(graph: Graph) -> None:
-    """Add the units that all filings share. The status of a unit unknown to the registry is the text "null"."""
+    """Add the units that all filings share. A unit that the registry does not know has the status "null"."""
     for name, (reference, ratio, status) in UNITS.items():
         simple = None if status is None else not ratio
         graph.merged(
@@ -89,7 +89,7 @@ def add_units(graph: Graph) -> None:
 
 
 def add_document(graph: Graph, filing: Filing, linked: bool = True) -> str:
-    """Add the XBRLNode of a filing; `linked=False` leaves it without its report. Returns its id."""
+    """Add the XBRLNode of a filing and return its id. linked: whether to link it to its report."""
     url = filing.document_url
     graph.merged(
         "XBRLNode",
@@ -106,7 +106,7 @@ def add_document(graph: Graph, filing: Filing, linked: bool = True) -> str:
 
 
 def namespace(concept: str, filing: Filing) -> str:
-    """Return the yearly namespace of a prefix; a company's own prefix has its filing's period."""
+    """Return the yearly namespace of a prefix. A company's own prefix has the period of the filing."""
     prefix, year = concept.split(":", maxsplit=1)[0], filing.accepted.year
     if prefix == "us-gaap":
         return f"http://fasb.org/us-gaap/{year}"
@@ -118,10 +118,10 @@ def namespace(concept: str, filing: Filing) -> str:
 def add_fact(
     graph: Graph, filing: Filing, number: int, fact: Fact, without: tuple[str, ...] = (), context_salt: str = ""
 ) -> str:
-    """Add a fact with its edges. `without` names edge types to leave out; a different salt makes a second node for the
-    same context.
+    """Add a fact with its edges. without: edge types to leave out. context_salt: another salt makes a second node for
+    the same context.
 
-    Returns the fact's id: document, concept, context, unit and number in the document.
+    Return the fact's id: document, concept, context, unit and number in the document.
     """
     url, fact_id = filing.document_url, f"f-{number}"
     context = add_context(graph, filing, fact, context_salt)
@@ -165,8 +165,8 @@ def _context_id(filing: Filing, fact: Fact) -> str:
 def add_context(graph: Graph, filing: Filing, fact: Fact, salt: str = "") -> str:
     """Add the context of a fact.
 
-    Equal contexts of a company are one node, with the context_id of its last filing. A typed axis adds a dimension
-    without a member, so the two lists may differ in length.
+    Equal contexts of a company share one node, with the context_id of its last filing. A typed axis adds a dimension
+    without a member, so the lists of dimensions and members may differ in length.
     """
     company, members, period = filing.company, fact.members, _add_period(graph, fact.period)
     node_id = digits(19, company.cik, period, *members, *fact.typed, salt)
@@ -212,7 +212,7 @@ def _add_concept(graph: Graph, filing: Filing, fact: Fact) -> str:
 
 
 def add_member(graph: Graph, filing: Filing, member: str) -> str:
-    """Add a member under the segment axis and its domain. Their ids have the CIK without leading zeros."""
+    """Add a member below the segment axis and its domain. Their ids contain the CIK without leading zeros."""
     axis, domain, node_id = (
         f"{filing.company.bare_cik}:{namespace(qname, filing)}:{qname}"
         for qname in (_SEGMENT_AXIS, _SEGMENT_DOMAIN, member)

@@ -1,1 +1,1 @@
-"""The source graph: read over Bolt with the official neo4j driver, guarded against writing in more than one way."""
+"""The source graph, read over Bolt with the official neo4j driver and protected against writes in several ways."""

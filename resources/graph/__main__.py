@@ -8,7 +8,7 @@ from resources.graph.resource import filled
 
 
 def main() -> int:
-    """Print its fault in one line; return the exit code."""
+    """Check the graph, print any problem in one line, and return the exit code."""
     try:
         with open_graph() as graph:
             filled(graph)

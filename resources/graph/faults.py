@@ -1,6 +1,6 @@
-"""Turns the driver's errors into pitlake's, by the driver's classes and the servers' status codes.
+"""Converts the driver's errors to pitlake's, by the driver's classes and the servers' status codes.
 
-Messages contain the address, the status code and the server's sentence; never credentials, parameters or values.
+Messages contain the address, the status code and the server's message; never credentials, parameters or values.
 """
 
 import contextlib
@@ -27,13 +27,13 @@ _SENTENCE = 300
 
 
 def refuses_writing(error: BaseException) -> bool:
-    """Return whether the server reports that this connection may not write, and did not fail for another reason."""
+    """Return whether the server reports that this connection may not write, rather than another failure."""
     return isinstance(error, (Forbidden, ForbiddenOnReadOnlyDatabase)) or getattr(error, "code", "") == ACCESS_MODE
 
 
 @contextlib.contextmanager
 def translated(address: str, gone: Callable[[], str] = lambda: "is not reachable") -> Iterator[None]:
-    """Raise the driver's errors as pitlake's. gone: says what a lost connection means for the caller."""
+    """Raise the driver's errors as pitlake's. gone: describes a lost connection for the caller."""
     try:
         yield
     except ResultFailedError as error:

@@ -1,7 +1,7 @@
-"""The only way to read the source graph: proven read-only, streamed, with typed errors. Nothing here writes.
+"""The only way to read the source graph: verified as read-only, streamed, with typed errors. Nothing here writes.
 
-It does not depend on labels or datasets and starts no server: open.py, tests or the caller provide the address.
-sample/graph_admin.py loads sample graphs.
+This module does not depend on labels or datasets and starts no server. open.py, tests or the caller provide the
+address. sample/graph_admin.py loads sample graphs.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,22 +20,22 @@ from resources.graph.faults import translated
 from resources.graph.guard import prove_read_only
 
 FETCH_SIZE = 5000
-_LIST_ROWS = 200  # Few Python objects exist at a time, so the garbage collector has little to do.
+_LIST_ROWS = 200  # This keeps few Python objects alive, so the garbage collector has little to do.
 
 
 class Graph:
-    """A read-only connection to one database over Bolt. Once it is open, the server has been seen to refuse a write
-    through it.
+    """A read-only connection to one database over Bolt. It is opened only after the server has refused a write through
+    it.
 
     Args:
-        uri: a bolt or neo4j address, without credentials in it.
+        uri: a bolt or neo4j address, without credentials.
         auth: user and password, or None for a server without logins.
-        database: named in every session; never the server's default.
-        retry_seconds: how long a query without results is retried if the server cannot answer.
+        database: the database of every session; never the server's default.
+        retry_seconds: the time for which a query without results is retried if the server cannot answer.
 
     Raises:
         GraphUnavailable, GraphLoginFailed: the server is unreachable, or refused the login.
-        GraphNotReadOnly: the server would not refuse a write through this connection.
+        GraphNotReadOnly: the server does not refuse a write through this connection.
     """
 
     def __init__(self, uri: str, auth: Auth, database: str = "neo4j", *, retry_seconds: float = 10.0) -> None:
@@ -67,19 +67,19 @@ class Graph:
         self.close()
 
     def close(self) -> None:
-        """Close the connections. Raises nothing, because everything was read."""
+        """Close the connections. Never raises, because everything was read."""
         with suppress(DriverError, Neo4jError, OSError):
             self._driver.close()
 
     def stream(
         self, cypher: str, params: Mapping[str, object] | None = None, *, fetch_size: int = FETCH_SIZE
     ) -> Iterator[list[neo4j.Record]]:
-        """Yield the rows of a query in short lists, as the driver's records; `fetch_size` is the size of one pull.
+        """Yield the rows of a query in short lists, as the driver's records. `fetch_size` is the size of one pull.
 
         Raises:
-            GraphUnavailable: the server went away; the rows that were yielded before are incomplete.
+            GraphUnavailable: the connection was lost; the rows yielded so far are incomplete.
             GraphRefused: the statement writes, or the login may not run it.
-            GraphQueryFailed: the server failed at it: syntax, an unknown name, its own limits.
+            GraphQueryFailed: the query failed because of its syntax, an unknown name or the server's limits.
         """
         count = 0
         with translated(self.address):
@@ -126,11 +126,11 @@ class _Cursor:
         self._records = iter(self._result)
 
     def take(self, rows: int) -> list[neo4j.Record]:
-        """Return up to that many further records; an empty list at the end."""
+        """Return up to `rows` further records; an empty list at the end."""
         return list(islice(self._records, rows))
 
     def finish(self) -> None:
-        """Refuse an answer of a statement that writes, because it may show its own writes."""
+        """Refuse the results of a statement that writes, because they may include its own writes."""
         summary = self._result.consume()
         counters = summary.counters
         if summary.query_type in {"w", "rw"} or counters.contains_updates or counters.contains_system_updates:

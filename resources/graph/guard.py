@@ -1,9 +1,9 @@
 """Verifies that the connection is read-only before the first read, by trying to write.
 
-Reads are guarded in four ways: the transaction says READ (Neo4j enforces it, ArcadeDB ignores it), the login is a
-reader's (ArcadeDB and Neo4j Enterprise enforce it, Neo4j Community has no roles), nothing is ever committed, and a
-result that reports an update is refused. The server enforces the first two; at least one must work, which is tested and
-not assumed.
+Reads are protected in four ways: the transaction mode is READ (Neo4j enforces it, ArcadeDB ignores it), the login may
+only read (ArcadeDB and Neo4j Enterprise enforce it, Neo4j Community has no roles), nothing is ever committed, and a
+result that reports an update is refused. The server enforces the first two. At least one of these must work, which is
+tested here.
 """
 
 import neo4j
@@ -18,11 +18,11 @@ _ANY_NODE = "MATCH (n) RETURN labels(n) AS labels LIMIT 1"
 def prove_read_only(driver: neo4j.Driver, database: str, address: str) -> None:
     """Try to create a node in a READ transaction that is always rolled back, and expect a refusal.
 
-    The node has a label that is already in use. A server that accepts it until the rollback therefore gains no new
-    label, except an empty ArcadeDB with an administrator's login, which keeps an empty vertex type without a name.
+    The node has a label that is in use. Even if the server accepts the node before the rollback, no new label remains.
+    The exception is an empty ArcadeDB with an administrator's login: it keeps an empty, unnamed vertex type.
 
-    Raises: GraphNotReadOnly: the server accepted the statement, or refused it for another reason than that it writes.
-    neo4j's own errors: the server could not be asked.
+    Raises: GraphNotReadOnly: the server accepted the statement, or refused it for a reason other than that it writes.
+    neo4j's own errors: the server did not respond.
     """
     with driver.session(database=database, default_access_mode=neo4j.READ_ACCESS) as session:
         node = _rolled_back(session, _ANY_NODE)
@@ -43,7 +43,7 @@ def prove_read_only(driver: neo4j.Driver, database: str, address: str) -> None:
 
 
 def _rolled_back(session: neo4j.Session, statement: str) -> neo4j.Record | None:
-    """Run a statement and undo it, without `with` on the transaction: the driver commits at the end of such a block."""
+    """Run a statement and roll it back. The transaction is not used in `with`, because the driver would then commit."""
     transaction = session.begin_transaction()
     try:
         return transaction.run(statement).single()

@@ -1,7 +1,7 @@
-"""Three ways to a server, one code path: NEO4J_URI, the embedded default, or a local Neo4j. Settings come from here.
+"""Reads the graph's settings and opens the graph: at NEO4J_URI, on the embedded server, or on a local Neo4j.
 
-NEO4J_URI (with NEO4J_USERNAME, NEO4J_PASSWORD, NEO4J_DATABASE) takes precedence. Without it PITLAKE_GRAPH names the
-local server to run ("embedded" or "neo4j") and PITLAKE_GRAPH_ROOT the directory of its data.
+NEO4J_URI (with NEO4J_USERNAME, NEO4J_PASSWORD, NEO4J_DATABASE) takes precedence. Without it, PITLAKE_GRAPH names the
+local server to run ("embedded" or "neo4j") and PITLAKE_GRAPH_ROOT its data directory.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ class GraphSettings:
     """The settings of the graph. Blank means not set.
 
     Raises:
-        BadInput: an invalid address, or one with credentials, half a login, an unknown local server.
+        BadInput: the address is invalid or has credentials, the login is incomplete, or the local server is unknown.
     """
 
     uri: str = ""
@@ -72,11 +72,11 @@ def _is_address(uri: str) -> bool:
 
 @contextlib.contextmanager
 def graph_server(settings: GraphSettings | None = None) -> Iterator[GraphServer]:
-    """Run the server of the settings during the block. Only a local one has an admin's login.
+    """Run the configured server during the block. Only a local server has an admin's login.
 
     Raises:
         BadInput: the local server cannot run here.
-        GraphUnavailable: it did not come up.
+        GraphUnavailable: the server did not start.
     """
     chosen = settings or GraphSettings.from_env()
     if chosen.uri:
@@ -89,6 +89,6 @@ def graph_server(settings: GraphSettings | None = None) -> Iterator[GraphServer]
 
 @contextlib.contextmanager
 def open_graph(settings: GraphSettings | None = None) -> Iterator[Graph]:
-    """Open a read-only connection to the graph of the settings (see Graph for errors)."""
+    """Open a read-only connection to the configured graph. Raises the errors of `Graph`."""
     with graph_server(settings) as server, Graph(server.uri, server.reader_auth, server.database) as graph:
         yield graph

@@ -1,7 +1,7 @@
 """The graph as a Dagster resource. Assets call its `connect`; open.py and graph.py implement it.
 
-A blank field is read from the environment when the run starts (see open.py). Within a run the connection, and with it a
-local server, is made at first use and kept to the end.
+Blank fields are read from the environment when the run starts (see open.py). Within a run, the connection and any local
+server are created at the first use and kept until the end.
 """
 
 import contextlib
@@ -44,7 +44,7 @@ class GraphResource(dg.ConfigurableResource[None]):
 
     @contextlib.contextmanager
     def connect(self) -> Iterator[Graph]:
-        """Return a read-only connection, shared within a run, separate outside of one (see Graph for errors).
+        """Open a read-only connection, shared within a run and separate outside of runs. Raises the errors of `Graph`.
 
         Within a run, raises BadInput for a graph without nodes, because an empty result would look like a success.
         """
@@ -58,7 +58,7 @@ class GraphResource(dg.ConfigurableResource[None]):
         yield self._graph
 
     def settings(self) -> GraphSettings:
-        """Return this configuration over the environment's. Raises BadInput, see GraphSettings."""
+        """Return this configuration, with defaults from the environment. Raises BadInput, as GraphSettings does."""
         settings: dict[str, object] = {
             name: getattr(self, name)
             for name in ("uri", "username", "password", "database", "local")

@@ -1,5 +1,5 @@
-"""Outside sources over HTTP: every answer is captured raw before it is parsed, and any run can replay captures.
+"""Outside sources over HTTP: every raw answer is captured before it is parsed, and any run can replay captures.
 
-`provider` describes a source, `client` queries it, `capture` stores its answers. assets/external interprets the
+`provider` describes a source, `client` queries it, and `capture` stores its answers. assets/external interprets the
 answers.
 """

@@ -1,6 +1,6 @@
-"""Archives: EDGAR's bulk files as captures, stored whole with the others and read member by member.
+"""Archives: EDGAR's bulk files, stored whole among the captures and read member by member.
 
-A member is returned as EDGAR's answer to the request for it, so that the same feeds read it.
+A member is returned as EDGAR's answer to the corresponding request, so that the same feeds can read it.
 """
 
 import json
@@ -29,7 +29,7 @@ from resources.http.providers.sec_edgar import PROVIDER
 FOLDER = "bulk"
 Kind = Literal["companyfacts", "submissions"]
 DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, RuntimeError, ValueError)
-"""The errors of reading a damaged member, one that is encrypted, or one of an unknown compression."""
+"""The errors of reading a member that is damaged, encrypted, or compressed in an unknown way."""
 MEMBERS_THAT_DECIDE = 5
 _MEMBER = re.compile(r"CIK\d{10}(-submissions-\d+)?\.json", re.ASCII)
 PATHS: dict[str, str] = {"companyfacts": "/api/xbrl/companyfacts/{}", "submissions": "/submissions/{}"}
@@ -45,7 +45,7 @@ class Member:
 
     @property
     def cik(self) -> str:
-        """Return its company, as ten digits."""
+        """The CIK of its company, as ten digits."""
         return self.name[3:13]
 
     @property
@@ -55,7 +55,7 @@ class Member:
 
 @dataclass(frozen=True, kw_only=True)
 class Archive:
-    """A captured bulk file. sha256: of the whole file."""
+    """A captured bulk file. sha256: the hash of the whole file."""
 
     kind: Kind
     path: Path
@@ -63,7 +63,7 @@ class Archive:
     taken_at: datetime
 
     def members(self) -> list[Member]:
-        """Return its files about companies, in order of their CIKs."""
+        """Return its members about companies, in order of CIKs."""
         with zipfile.ZipFile(self.path) as archive:
             members = {
                 entry.filename: Member(name=entry.filename, mark=(entry.CRC, entry.file_size), size=entry.file_size)
@@ -74,9 +74,9 @@ class Archive:
 
 
 def read(archive: Archive, name: str) -> Capture:
-    """Return a member as the capture of the request that EDGAR would answer with it.
+    """Return a member as a capture of the corresponding request to EDGAR.
 
-    Raises AnswerRefused if it is missing, too large or damaged. Its content is not judged.
+    Raises AnswerRefused if the member is missing, too large or damaged. Its content is not judged.
     """
     zipped, request = _opened(archive.path), Request(PATHS[archive.kind].format(name))
     evidence = PROVIDER.url(request)
@@ -104,12 +104,12 @@ def judged(archive: Archive, name: str) -> Capture:
 
 @lru_cache(maxsize=len(PATHS))
 def _opened(path: Path) -> zipfile.ZipFile:
-    """Open a stored archive, which never changes, once a process: reading its directory costs more than a member."""
+    """Open a stored archive, once per process, because reading its directory takes longer than reading a member."""
     return zipfile.ZipFile(path)
 
 
 def keep(store: CaptureStore, path: Path) -> Archive:
-    """Copy a bulk file to the captures unless its content is there already. Raises BadInput for another file."""
+    """Copy a bulk file to the captures unless its content is already there. Raises BadInput for any other file."""
     kind = kind_of(path)
     with path.open("rb") as file:
         digest = file_digest(file, "sha256").hexdigest()
@@ -134,8 +134,8 @@ def found(store: CaptureStore, kind: Kind, sha256: str) -> Archive:
 
 
 def kind_of(path: Path) -> Kind:
-    """Return the kind of a bulk file, by the most of its first readable members. Raises BadInput."""
-    if not path.is_file():  # A pipe would wait for its writer.
+    """Return the kind of a bulk file, which is that of most of its first readable members. Raises BadInput."""
+    if not path.is_file():  # Opening a pipe would wait for its writer.
         raise BadInput("--from", f"there is no file {str(path)!r}", _NEXT_STEP)
     try:
         with zipfile.ZipFile(path) as archive:

@@ -1,7 +1,7 @@
-"""Limits of one answer: bytes, counted once decoded, and seconds, from the request to the last byte.
+"""Limits on an answer: decoded bytes, and seconds from the request to the last byte.
 
-This is a `requests` adapter, so it covers everything a session sends, including handshakes and redirects. A socket
-timeout limits neither: a server that sends a byte per second never reaches it.
+This is a `requests` adapter, so it covers everything that a session sends, including handshakes and redirects. A socket
+timeout is no such limit: a server that sends a byte per second never reaches it.
 """
 
 import threading
@@ -18,11 +18,11 @@ ASKER = "asks a provider"
 
 
 class TooLarge(requests.RequestException):
-    """An answer has more bytes than allowed, so no part of it is stored."""
+    """An answer has more bytes than allowed. No part of it is stored."""
 
 
 class Bounded(HTTPAdapter):
-    """Limits answers to this many bytes, complete within the seconds that `seconds()` gives per request."""
+    """An adapter that limits answers to a number of bytes, and requests to the seconds that `seconds()` returns."""
 
     def __init__(self, most_bytes: int, seconds: Callable[[], float]) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class Bounded(HTTPAdapter):
         self._idle: list[_Asker] = []
 
     def send(self, request: requests.PreparedRequest, *args: Any, **options: Any) -> requests.Response:
-        """Return the answer, read to its end. Raises requests.Timeout, TooLarge and the errors of requests."""
+        """Return the complete answer. Raises requests.Timeout, TooLarge and the errors of requests."""
         over = threading.Event()
         asker = self._idle.pop() if self._idle else _Asker()
         try:
@@ -75,9 +75,9 @@ class Bounded(HTTPAdapter):
 
 
 class _Asker:
-    """A thread that sends one request after the other, so that its caller can stop waiting.
+    """A thread that sends requests one after the other, so that its caller can stop waiting.
 
-    There is no other way to end a wait for a name, a handshake or a header that arrives byte by byte.
+    There is no other way to stop waiting for a DNS lookup, a handshake, or a header that arrives byte by byte.
     """
 
     def __init__(self) -> None:
@@ -86,7 +86,7 @@ class _Asker:
         threading.Thread(target=self._ask, name=ASKER, daemon=True).start()
 
     def result(self, question: Callable[[], requests.Response], seconds: float) -> requests.Response | BaseException:
-        """Return the answer to a request, or raise its error. Raises Empty if it takes longer; dismiss the thread."""
+        """Return the answer to a request, or its error. Raises Empty if it takes longer; then dismiss the thread."""
         self._questions.put(question)
         return self._answers.get(timeout=max(seconds, 0.0))
 

@@ -1,8 +1,8 @@
-"""Captures: raw HTTP answers without secrets, stored by content and found again by the request.
+"""Captures: raw HTTP answers without secrets, stored by content and found by request.
 
-A body is stored once under its SHA-256, compressed, and each answer as one small JSON file with the others of its
-request. Captures of a lake in an object store are stored there too, with a local mirror. This module does not query a
-provider or interpret an answer.
+A body is compressed and stored once under its SHA-256. Each answer is a small JSON file next to other answers to the
+same request. The captures of a lake in an object store are stored there too, with a local mirror. This module does not
+query providers or interpret answers.
 """
 
 import gzip
@@ -43,8 +43,8 @@ _CHARSET = re.compile(r"charset=[\"']?([\w.:-]+)", re.IGNORECASE)
 class Request:
     """A request to a provider: `path` below its base URL, or below one of its other hosts.
 
-    It never contains a secret. Two requests are the same if their `key` is. settled_at: when the requested window is
-    over; a capture taken earlier is incomplete, so a live run repeats the request.
+    It never contains a secret. Two requests are the same if their keys are. settled_at: the end of the requested
+    window; an earlier capture is incomplete, so a live run repeats the request.
     """
 
     path: str
@@ -56,7 +56,7 @@ class Request:
 
     @cached_property
     def query(self) -> tuple[tuple[str, str], ...]:
-        """Return the parameters as sorted pairs of text; None is left out, a list is a repeated parameter."""
+        """The parameters as sorted pairs of strings. None is left out, and a list becomes a repeated parameter."""
         pairs = []
         for name, value in self.params.items():
             values = value if isinstance(value, (list, tuple)) else (value,)
@@ -68,7 +68,7 @@ class Request:
         return tuple(sorted(pairs))
 
     def key(self, source: str) -> str:
-        """Return the 32 hex digits that identify this request's answers, wherever the provider's base URL points."""
+        """Return 32 hex digits that identify this request's answers, independent of the provider's base URL."""
         parts = [source, self.method.upper(), self.host, self.path, self.query, self.json]
         text = json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:32]
@@ -76,10 +76,10 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True)
 class Capture:
-    """One answer. `url` is without query, `params` without secrets, `headers` only the listed ones.
+    """One answer. url: without the query. params: without secrets. headers: only the listed ones.
 
-    `sha256` is of `body`; `redacted` counts the secrets that were taken out of it and of the headers.
-    `fetched_at` is when the answer was complete, or the later Date the provider put on it when clocks disagree.
+    sha256: the hash of `body`. redacted: the number of secrets removed from body and headers. fetched_at: the time at
+    which the answer was complete, or a later Date header if clocks disagree.
     """
 
     source: str
@@ -97,16 +97,16 @@ class Capture:
 
     @property
     def location(self) -> str:
-        """Return the URL with its non-secret query."""
+        """The URL with its non-secret query."""
         return located(self.url, self.params)
 
     @property
     def evidence(self) -> str:
-        """Return the evidence that rows cite: the URL with its non-secret query, and the hash of the body."""
+        """The evidence that rows cite: the URL with its non-secret query, and the hash of the body."""
         return f"{self.location}#sha256={self.sha256}"
 
     def text(self) -> str:
-        """Return the body as text: by its charset, else UTF-8, without byte order mark; bad bytes are replaced."""
+        """Return the body as text in its charset (default: UTF-8), without byte order mark. Bad bytes are replaced."""
         match = _CHARSET.search(self.headers.get("content-type", ""))
         try:
             return self.body.decode(match[1] if match else "utf-8-sig", errors="replace").removeprefix("\ufeff")
@@ -114,7 +114,7 @@ class Capture:
             return self.body.decode("utf-8-sig", errors="replace")
 
     def json(self) -> Any:
-        """Return the body as JSON, parsed once; do not change it. Raises Unparsable for any other content."""
+        """Return the body as JSON, parsed once and not to be modified. Raises Unparsable for any other content."""
         return self._json
 
     @cached_property
@@ -142,7 +142,7 @@ KEPT = tuple(attribute.name for attribute in fields(Capture) if attribute.name !
 
 
 class CaptureStore:
-    """Captures below one directory. It is created when first written; concurrent runs are safe and never overwrite."""
+    """Captures below a directory, which is created at the first write. Concurrent runs are safe and never overwrite."""
 
     def __init__(self, root: Path | str) -> None:
         self.root = Path(root)
@@ -151,7 +151,7 @@ class CaptureStore:
         self.until_micros: int | None = None
 
     def leave_out(self, retracted: Collection[str]) -> None:
-        """Leave out the answers that these runs fetched."""
+        """Ignore the answers that these runs fetched."""
         runs = [run for run in self.runs() if run[0] in retracted] if retracted else []
         self._left_out = frozenset(name for run in runs for name in self.run(*run).get("fetched", ()))
 
@@ -173,7 +173,7 @@ class CaptureStore:
         return captures
 
     def put(self, capture: Capture) -> Capture:
-        """Store an answer, its body once per content; return the capture."""
+        """Store an answer and, unless it is already stored, its body. Return the capture."""
         body = self._body(capture.sha256)
         if not self._has(body, capture.body):
             self._write(body, gzip.compress(capture.body, COMPRESSION, mtime=0))
@@ -214,9 +214,9 @@ class CaptureStore:
         return not self._left_out or file_name.rpartition("-")[0] not in self._left_out
 
     def every(self, source: str = "*", without: Collection[str] = ()) -> Iterator[Capture]:
-        """Yield every answer of a source, in no order, without those to requests of some keys. Raises CaptureDamaged.
+        """Yield all answers from a source in any order, except those to requests with some keys. Raises CaptureDamaged.
 
-        The caller may add to `without` in between.
+        The caller may add keys to `without` during the iteration.
         """
         for path in self._files("answers"):
             if (
@@ -310,7 +310,7 @@ class CaptureStore:
 
 
 class RemoteCaptureStore(CaptureStore):
-    """Captures in an object store, written there first and read from the mirror if it has them."""
+    """Captures in an object store. They are written there first, and read from the local mirror if possible."""
 
     def __init__(self, store: Store, folder: str) -> None:
         super().__init__(store.path(folder))
@@ -344,14 +344,14 @@ class RemoteCaptureStore(CaptureStore):
     def _read(self, path: Path) -> Capture:
         try:
             return super()._read(path)
-        except CaptureDamaged:  # The copy in the mirror may be damaged, so use the object store's.
+        except CaptureDamaged:  # The mirror's copy may be damaged, so use the object store's.
             shutil.rmtree(self.root / "bodies", ignore_errors=True)
             path.unlink(missing_ok=True)
             return super()._read(path)
 
 
 def _new(scratch: str, folder: Path) -> int:
-    """Return a new file's handle; its folder is created if missing."""
+    """Create a new file and, if missing, its folder. Return the file's descriptor."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     try:
         return os.open(scratch, flags, 0o644)

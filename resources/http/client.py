@@ -1,8 +1,8 @@
 """The only way to query a provider: captures first, then the network within the rate limit, with retries if they can
 help.
 
-Every answer is captured before it is judged, including refusals; refusals are never served as data. `capture` defines
-captures, `provider` providers.
+Every answer is captured before it is judged, including refusals, which are never returned as data. `capture` defines
+captures, and `provider` defines providers.
 """
 
 import os
@@ -39,7 +39,7 @@ CLOCKS_AGREE = timedelta(minutes=1)
 
 
 class _AskAgain(Exception):
-    """An answer that may change soon; `after` is the wait in seconds that the provider asks for."""
+    """An answer that may change soon. after: the seconds that the provider asks to wait."""
 
     def __init__(self, refusal: AnswerRefused, after: float) -> None:
         super().__init__(refusal.reason)
@@ -47,7 +47,7 @@ class _AskAgain(Exception):
 
 
 class _Line(NamedTuple):
-    """The parts of a network request, made at the first one, once all of them are available."""
+    """The parts of network requests, created at the first request."""
 
     session: requests.Session
     limit: RateLimit
@@ -57,7 +57,7 @@ class _Line(NamedTuple):
     def open(cls, provider: Provider, root: Path, seconds: Callable[[], float]) -> "_Line":
         headers, secrets = provider.request_headers(), provider.secret_store().values()
         session = requests.Session()
-        # A .netrc would add credentials. The other settings of the environment are read once and not for each request.
+        # A .netrc would add credentials. Other environment settings are read once instead of for each request.
         session.trust_env = False
         session.proxies = dict(get_environ_proxies(provider.url(Request("/"))))
         session.verify = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE") or True
@@ -71,14 +71,13 @@ class _Line(NamedTuple):
 
 
 class HttpClient:
-    """Queries one provider. replay never uses the network; live requests what no capture answers; refresh requests
-    everything, once.
+    """A client for one provider. Mode replay never uses the network, live sends only requests without a capture, and
+    refresh sends every request once. Use as a context manager.
 
-    until: ignore captures fetched later, which replays an earlier run. seconds: the total time of all its requests,
-    including waits. pause: waits this many seconds between attempts; tests pass one that returns at once. A provider
-    that gave no answer for as many attempts in a row as a request may take is not queried for REST_SECONDS, and then
-    once. Use as a context manager. sent, received: how many requests were sent, with those that were repeated, and the
-    bytes of their answers.
+    until: ignore later captures, to replay an earlier run. seconds: the total time for all requests, including waits.
+    pause: a function that waits some seconds between attempts; tests pass one that returns at once. sent, received: the
+    number of requests sent, including repeats, and the bytes of their answers. If as many attempts in a row as a
+    request may take get no answer, the provider is not queried for REST_SECONDS, and then tried once.
     """
 
     def __init__(
@@ -111,7 +110,7 @@ class HttpClient:
         self._masks = masked_wire(self._spellings)
 
     def fetch(self, request: Request) -> Capture:
-        """Return the answer to a request. Raises AnswerRefused if there is no usable one, NotCaptured in replay, and
+        """Return the answer to a request. Raises AnswerRefused if there is no usable answer, NotCaptured in replay, and
         BadInput for a missing secret or contact before any request.
         """
         key = request.key(self.provider.name)
@@ -124,7 +123,7 @@ class HttpClient:
         return answer
 
     def close(self) -> None:
-        """Close connections and files. Raises nothing: every answer is captured."""
+        """Close connections and files. Never raises, because every answer is captured."""
         unmask(self._masks)
         self._masks = []
         line, self._line = self._line, None
@@ -142,8 +141,8 @@ class HttpClient:
     def _captured(self, request: Request, key: str) -> Capture | None:
         """Return the newest usable capture.
 
-        In replay, this is the newest capture with the provider's data, even if it says that there is none. If there is
-        no such capture, it is the newest refusal, as at that time.
+        In replay, this is the newest capture with data, or with the statement that there is no data. If there is no
+        such capture, the newest refusal is raised again.
         """
         refusal: AnswerRefused | None = None
         for capture in self.store.newest_first(self.provider.name, key):
@@ -161,7 +160,7 @@ class HttpClient:
         raise refusal or NotCaptured(located(self.provider.url(request), request.query))
 
     def _is_partial(self, capture: Capture, request: Request) -> bool:
-        """Whether a live run should repeat the request, because the window was open when the capture was taken."""
+        """Return whether a live run should repeat the request, because its window had not ended at the capture."""
         if self.mode != "live" or request.settled_at is None or capture.request_key in self._answered:
             return False
         return capture.fetched_at < request.settled_at
@@ -186,7 +185,7 @@ class HttpClient:
             raise AnswerRefused("upstream_error", f"the answer is {problem}", self._location(request)) from None
         except requests.RequestException as problem:
             self._silent, self._asks_again = self._silent + 1, time.monotonic() + REST_SECONDS
-            # Its text may contain the whole URL with secrets, so only its type is reported.
+            # The message may contain the URL with secrets, so only the error's type is reported.
             reason = f"no answer: {_kind(problem)}"
             raise _AskAgain(AnswerRefused("upstream_error", reason, self._location(request)), 0.0) from None
         self._silent = 0
@@ -223,7 +222,7 @@ class HttpClient:
         elif line.secrets:
             headers = {"Authorization": f"Bearer {next(iter(line.secrets.values()))}"}
         self.sent += 1
-        prepared = requests.PreparedRequest()  # A session's own preparation takes as long as the request.
+        prepared = requests.PreparedRequest()  # Preparation by the session takes as long as the request.
         prepared.prepare(
             method=request.method,
             url=located(url, tuple(query)),
@@ -251,7 +250,7 @@ class HttpClient:
 
     def _opened(self) -> _Line:
         line = _Line.open(self.provider, self.store.root, self._left)
-        if self.provider.handshake is not None:  # The values that the handshake returned are secrets too.
+        if self.provider.handshake is not None:  # Values from the handshake are secrets too.
             self._spellings |= spelled(line.secrets)
             unmask(self._masks)
             self._masks = masked_wire(self._spellings)
@@ -270,7 +269,7 @@ def captured(
 ) -> Capture:
     """Return an answer as a capture: the request without secrets, the listed headers, secrets redacted.
 
-    fetched_at: now by default, by our clock and the provider's Date.
+    fetched_at: the current time by default, according to our clock and the provider's Date.
     """
     body, redacted = redact(content, spellings)
     kept_headers = {}
@@ -297,7 +296,7 @@ def captured(
 def _fetched_at(date_header: str | None) -> datetime:
     """Return the current time, or the provider's Date if it is ahead by more than clocks usually differ.
 
-    A late instant is safe, an early one is not.
+    A late instant is safe, but an early instant is not.
     """
     ours = clock.now()
     try:

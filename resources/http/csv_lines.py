@@ -1,4 +1,4 @@
-"""Parses CSV answers so that an unclosed quote can't make the lines after it vanish. Pure."""
+"""Parses CSV answers so that an unclosed quote can't hide the lines after it. Pure."""
 
 import csv
 from collections.abc import Iterator
@@ -9,10 +9,10 @@ from resources.http.capture import Capture
 
 
 def cells(capture: Capture) -> Iterator[list[str]]:
-    """Yield the lines of an answer, header first, without blank ones; each may be shorter or longer than the header.
+    """Yield the lines of an answer, header first, without blank lines. Lines may be shorter or longer than the header.
 
-    None of the sources writes a line break into a cell, so a line break means that an unclosed quote joined lines.
-    Raises Unparsable in this case and for invalid CSV, after the earlier lines were yielded.
+    No source writes line breaks into cells, so a line break means that an unclosed quote joined lines. Raises
+    Unparsable in this case and for invalid CSV, after yielding the earlier lines.
     """
     try:
         for line in csv.reader(StringIO(capture.text())):

@@ -1,7 +1,7 @@
 """The formats of EDGAR's JSON about a company: submissions, their older pages, and facts. Pure.
 
-The judge of answers and the feeds read them by the same functions, which raise Unreadable for another format and for
-another company. An answer that is read without an error may still contain unreadable values.
+The judge of answers and the feeds use the same functions, which raise Unreadable for another format or another company.
+An answer that is read without an error may still contain unreadable values.
 """
 
 import re
@@ -14,7 +14,7 @@ COLUMNS = (
     "accessionNumber", "acceptanceDateTime", "form", "filingDate", "reportDate", "items", "act", "fileNumber",
     "filmNumber", "size", "isXBRL", "isInlineXBRL", "primaryDocument", "primaryDocDescription",
 )  # fmt: skip
-"""The columns of filings that are read."""
+"""The columns of filings that are used."""
 
 _CIK = re.compile(r"(?:CIK)?0*([1-9]\d{0,9})", re.ASCII | re.IGNORECASE)
 _ANSWER = re.compile(r"/(submissions|companyfacts|companyconcept)/CIK(\d{10})(-submissions-\d+)?\b", re.ASCII)
@@ -22,7 +22,7 @@ _WIDE = 10
 
 
 def cik(value: Any) -> str:
-    """Return a CIK as ten digits, from a number or text, padded or not. Raises Unreadable."""
+    """Return a CIK as ten digits, from a number or a string. Raises Unreadable."""
     match = None if isinstance(value, bool) else _CIK.fullmatch(str(value).strip())
     if not match:
         raise Unreadable("no CIK")
@@ -30,7 +30,7 @@ def cik(value: Any) -> str:
 
 
 def check(url: str, answer: Any) -> None:
-    """Check the format of the answer to a URL. Raises Unreadable; an answer of another kind passes."""
+    """Check the format of the answer to a URL. Raises Unreadable. Answers of other kinds are not checked."""
     match = _ANSWER.search(url)
     if match is None:
         return
@@ -45,7 +45,7 @@ def check(url: str, answer: Any) -> None:
 
 
 def submissions(answer: Any, company: str) -> Mapping[str, Any]:
-    """Return the `filings` of a company's main answer."""
+    """Return the member `filings` of a company's main answer."""
     _check_company(answer, company)
     filings = answer.get("filings")
     if not isinstance(filings, dict) or not isinstance(filings.get("recent"), dict):
@@ -54,7 +54,7 @@ def submissions(answer: Any, company: str) -> Mapping[str, Any]:
 
 
 def filing_columns(url: str, answer: Any) -> list[list[Any]]:
-    """Return the columns of filings in the answer to the URL of submissions or of an older page."""
+    """Return the columns of filings in an answer with submissions or an older page."""
     match = _ANSWER.search(url)
     filings = answer if match is None or match[3] else submissions(answer, match[2])["recent"]
     if not isinstance(filings, dict):
@@ -79,7 +79,7 @@ def older_pages(answer: Any, company: str) -> list[Mapping[str, Any]]:
 
 
 def fact_units(answer: Any, company: str) -> Iterator[tuple[str, str, list[Any]]]:
-    """Yield the concept, the unit and the facts of each list in an answer about one concept or about all."""
+    """Yield the concept, the unit and the facts of each list in an answer about one concept or all concepts."""
     _check_company(answer, company)
     alone = "tag" in answer
     taxonomies: Any = {str(answer.get("taxonomy")): {str(answer["tag"]): answer}} if alone else answer.get("facts")

@@ -1,7 +1,7 @@
-"""The rate of requests to a provider, in one small file that all runs of a capture store share.
+"""The rate limit of a provider, in one small file that all runs of a capture store share.
 
-The file is a ring of the instants of the last requests, as many as the rate allows in its seconds, behind a system
-lock. The next request waits until the oldest of them is that many seconds ago.
+The file is a ring of the instants of the last requests, as many as the rate allows in its period, with a system lock.
+The next request waits until the oldest instant is that period ago.
 """
 
 import fcntl
@@ -20,7 +20,7 @@ _COUNT, _INSTANT = struct.Struct("<Q"), struct.Struct("<d")
 
 
 class RateLimit:
-    """Allows as many requests as the provider's rate; a context manager."""
+    """A context manager that limits requests to the provider's rate."""
 
     def __init__(self, provider: Provider, root: Path) -> None:
         self._folder = root / FOLDER
@@ -31,7 +31,7 @@ class RateLimit:
             self._file = os.open(self._folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
 
     def wait(self, seconds: float) -> bool:
-        """Wait until another request may be made, but no longer than that; return whether it may."""
+        """Wait until another request is allowed, for at most `seconds`. Return whether it is allowed."""
         ends = time.monotonic() + seconds
         with machine.working_in(PLACE, self._folder):
             while (rest := self._taken()) > 0:
@@ -49,7 +49,7 @@ class RateLimit:
             place = _COUNT.size + _INSTANT.size * (count % self._count)
             (oldest,), now = _INSTANT.unpack(self._read(place)), time.monotonic()
             rest: float = oldest + self._seconds - now
-            # An instant ahead of the clock was written before the machine was restarted.
+            # An instant after the current time was written before the machine was restarted.
             if oldest and oldest <= now and rest > 0:
                 return rest
             os.pwrite(self._file, _INSTANT.pack(now), place)

@@ -1,7 +1,7 @@
 """Providers of outside data: address, rate, secrets, and the judge of answers.
 
-Each file in resources/http/providers has one `PROVIDER`. A judge reads an answer's content, because refusals also come
-as HTTP 200. This module opens no connection.
+Each file in resources/http/providers has one `PROVIDER`. A judge inspects an answer's content, because some refusals
+have HTTP status 200. This module opens no connection.
 """
 
 import os
@@ -20,7 +20,7 @@ SERVER_ERRORS = 500
 SUCCESS = range(200, 300)
 
 NO_DATA = "no_data"
-"""The gap type of an answer that the provider has no data; all other types say nothing about its data."""
+"""The gap type of answers that state that the provider has no data. Other types say nothing about its data."""
 KEY_REFUSED, KEY_NOT_ACCEPTED = "the key was refused", "the key is not accepted"
 
 Outcome = Literal["ok", "retry", "refused"]
@@ -39,7 +39,7 @@ OK = Assessment("ok")
 
 
 def retry(reason: str, gap_type: str = "upstream_error") -> Assessment:
-    """Judge that the answer may change soon; after all retries it becomes this gap."""
+    """Judge that the answer may change soon. After all retries, it becomes this gap."""
     return Assessment("retry", gap_type, reason)
 
 
@@ -53,7 +53,7 @@ Handshake = Callable[[requests.Session, "Provider"], Mapping[str, str]]
 
 
 def judge_status(capture: Capture) -> Assessment:
-    """Judge by the status: retry too many requests, timeouts, server errors; not found is no data; refuse the rest."""
+    """Judge by the status: retry rate limits, timeouts and server errors; not found is no data; refuse the rest."""
     status = capture.status
     if status in SUCCESS:
         return OK
@@ -63,7 +63,7 @@ def judge_status(capture: Capture) -> Assessment:
 
 
 def judge_json(capture: Capture) -> Assessment:
-    """Judge by the status; a success must be JSON, and a truncated answer or an HTML page is retried."""
+    """Judge by the status. A success must be JSON; a truncated answer or an HTML page is retried."""
     verdict = judge_status(capture)
     if verdict.outcome != "ok":
         return verdict
@@ -78,17 +78,17 @@ def judge_json(capture: Capture) -> Assessment:
 class Provider:
     """One provider.
 
-    rate: the most requests within a number of seconds, over all runs that share a capture store. hosts: other base URLs
-    by name, for requests that name one. secrets: the name in the request -> its environment variables. public: values
-    of them that are not secret, such as a demo key. place: the place of secrets in a request. headers: sent with every
-    request. contact:
-    variables that hold the User-Agent with a contact address, for providers that demand one. timeout: seconds to
-    connect and to read. longest: seconds an answer may take to its last byte. most_bytes: of an answer, once decoded.
-    attempts: the maximum number of attempts per request; after as many in a row without any answer the provider is not
-    queried for a while. handshake: prepares the first request: sets cookies in the session and returns secrets. keep:
-    response headers to store. names: parameters that identify the subject; the others belong to one request, such as
-    its window or page. $PITLAKE_<NAME>_URL replaces base URL and hosts, so that a local server can replace the
-    provider. Redirects are not followed, because they would send secrets to other hosts.
+    rate: the maximum number of requests within a number of seconds, over all runs that share a capture store. hosts:
+    other base URLs by name, for requests that name one. secrets: environment variables by the secret's name in the
+    request. public: values of secrets that are not secret, such as a demo key. place: the place of secrets in a
+    request. headers: headers of every request. contact: variables with the User-Agent that includes a contact address,
+    for providers that demand it. timeout: seconds to connect and to read. longest: the maximum seconds until the last
+    byte of an answer. most_bytes: the maximum size of a decoded answer. attempts: the maximum number of attempts per
+    request; after as many in a row without any answer, the provider is not queried for a while. handshake: prepares the
+    first request: sets cookies in the session and returns secrets. keep: response headers to store. names: parameters
+    that identify the subject; other parameters belong to one request, such as its page. $PITLAKE_<NAME>_URL replaces
+    base URL and hosts, so that a local server can replace the provider. Redirects are not followed, because they would
+    send secrets to other hosts.
     """
 
     name: str

@@ -1,7 +1,7 @@
-"""Secrets of providers: their sources, and how they are kept out of everything that is written.
+"""Secrets of providers: reads them, and keeps them out of everything that is written.
 
-They come from the environment, otherwise from a `.env` in the working directory. They are added to a request at the
-last moment, and removed from answers, which may echo them, before anything is stored.
+They come from the environment, otherwise from `.env` in the working directory. They are added to a request at the last
+moment, and removed from answers, which may echo them, before anything is stored.
 """
 
 import base64
@@ -25,7 +25,7 @@ WIRE_LOGGERS = ("urllib3.connectionpool", "urllib3.util.retry", "requests.sessio
 
 
 def setting(names: Iterable[str]) -> str | None:
-    """Return the first of these variables that is set, in the environment or in ./.env; None if none is."""
+    """Return the first of these variables that is set in the environment or in ./.env, or None."""
     candidates = tuple(names)
     for source in (os.environ, _dotenv(Path(".env").absolute())):
         for name in candidates:
@@ -48,16 +48,16 @@ def _parsed(path: Path, _modified: int) -> Mapping[str, str | None]:
 
 
 class Secrets:
-    """The secrets of one provider: by their name in requests, each from its environment variables.
+    """The secrets of one provider, by name in requests, each read from environment variables.
 
-    public: values that are not secret although they are in the same place, such as a provider's public demo key.
+    public: values in the same place that are not secret, such as a provider's public demo key.
     """
 
     def __init__(self, provider: str, variables: Mapping[str, tuple[str, ...]], public: tuple[str, ...] = ()) -> None:
         self._provider, self._variables, self._public = provider, variables, frozenset(public)
 
     def values(self) -> dict[str, str]:
-        """Return every secret by name. Raises BadInput with the missing variable, never a value."""
+        """Return every secret by name. Raises BadInput, which names a missing variable but never contains a value."""
         secrets = {}
         for name, variables in self._variables.items():
             value = setting(variables)
@@ -71,7 +71,7 @@ class Secrets:
         return secrets
 
     def spellings(self) -> dict[bytes, str]:
-        """Return every way in which a secret might be echoed, and its name."""
+        """Return every form in which a secret may be echoed, with the secret's name."""
         spellings: dict[bytes, str] = {}
         for name, variables in self._variables.items():
             for value in filter(None, (setting([variable]) for variable in variables)):
@@ -81,7 +81,7 @@ class Secrets:
 
 
 def spelled(values: Mapping[str, str]) -> dict[bytes, str]:
-    """Return every way in which secrets might be echoed, and the name of each."""
+    """Return every form in which these secrets may be echoed, with their names."""
     long = {name: value for name, value in values.items() if len(value) >= SHORTEST}
     return {spelling.encode(): name for name, value in long.items() for spelling in _spellings(value)}
 
@@ -95,7 +95,7 @@ def _spellings(value: str) -> Iterator[str]:
 
 
 def redact(content: bytes, spellings: Mapping[bytes, str]) -> tuple[bytes, int]:
-    """Return the content with every secret replaced by its name, and their number.
+    """Return the content with every secret replaced by its name, and the number of replacements.
 
     The longest secrets are replaced first, so that no part of a secret that contains another secret remains.
     """
@@ -108,14 +108,14 @@ def redact(content: bytes, spellings: Mapping[bytes, str]) -> tuple[bytes, int]:
 
 
 class Mask(logging.Filter):
-    """Removes secrets from log records, because at debug level the HTTP libraries log whole URLs."""
+    """A log filter that removes secrets, because at debug level the HTTP libraries log whole URLs."""
 
     def __init__(self, spellings: Mapping[bytes, str]) -> None:
         super().__init__()
         self._spellings = spellings
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Mask the record; it is always passed on."""
+        """Mask the record, and always pass it on."""
         text = record.getMessage()
         masked, count = redact(text.encode(), self._spellings)
         if count:
@@ -124,7 +124,7 @@ class Mask(logging.Filter):
 
 
 def masked_wire(spellings: Mapping[bytes, str]) -> list[tuple[logging.Logger, Mask]]:
-    """Mask the HTTP libraries' own loggers. Returns the masks for `unmask`."""
+    """Mask the HTTP libraries' loggers, and return the masks for `unmask`."""
     masks = [(logging.getLogger(name), Mask(spellings)) for name in WIRE_LOGGERS] if spellings else []
     for logger, mask in masks:
         logger.addFilter(mask)

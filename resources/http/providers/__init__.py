@@ -1,1 +1,1 @@
-"""The providers: one module each with one `PROVIDER`, named like the source."""
+"""The providers: one module per source, named after it, with one `PROVIDER`."""

@@ -9,7 +9,7 @@ NO_SERIES = "the series does not exist"
 
 
 def judge(capture: Capture) -> Assessment:
-    """Judge: an unknown series is no data, a refused key is reported; the rest is judged by the status."""
+    """Judge an unknown series as no data, report a refused key, and judge other answers by the status."""
     if capture.status != BAD_REQUEST:
         return judge_json(capture)
     try:

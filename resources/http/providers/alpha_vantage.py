@@ -1,7 +1,7 @@
-"""Alpha Vantage: one address for everything, refusals with HTTP 200 under three keys, valid answers that are empty.
+"""Alpha Vantage: a single address, refusals with HTTP 200 under three keys, and valid but empty answers.
 
-The meaning of a refusal is in its sentence: `Information` may mean a daily limit, a limit per second, a premium
-endpoint or a demo key. A valid empty answer is retried, because under load it is wrong.
+The sentence of a refusal states its meaning: `Information` may mean a daily limit, a limit per second, a premium
+endpoint or a demo key. Valid empty answers are retried, because they can be wrong under load.
 """
 
 from collections.abc import Mapping
@@ -56,7 +56,7 @@ def _judge_object(capture: Capture) -> Assessment:
 
 
 def _data(answer: Mapping[str, Any], function: str) -> bool | None:
-    """Whether the answer has the data of the function; None if even the field is missing."""
+    """Return whether the answer has the data of the function; None if the field itself is missing."""
     if function in LISTS:
         places = [answer.get(name) for name in LISTS[function]]
         return any(places) if all(isinstance(place, list) for place in places) else None

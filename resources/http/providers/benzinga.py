@@ -1,4 +1,4 @@
-"""Benzinga's news over REST. A page beyond its window of 10,000 items answers HTTP 400."""
+"""Benzinga's news over REST. A page beyond the first 10,000 items gets HTTP 400."""
 
 from resources.http.capture import Capture
 from resources.http.provider import KEY_REFUSED, Assessment, Provider, judge_json, refused, retry
@@ -9,7 +9,7 @@ BEYOND = "page beyond the provider's window"
 
 
 def judge(capture: Capture) -> Assessment:
-    """Judge by the status, and a refused page by its number; a success must be a list of items."""
+    """Judge by the status, and a refused page by its number. A success must be a list of items."""
     if capture.status == BAD_REQUEST:
         deep = dict(capture.params).get("page", "0") != "0"
         return refused("upstream_error", BEYOND if deep else "HTTP 400")

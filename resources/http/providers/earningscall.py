@@ -1,4 +1,4 @@
-"""earningscall.biz: calls, transcripts, slides. JSON is sent as text/plain; 403 means that the plan lacks it."""
+"""earningscall.biz: calls, transcripts, slides. JSON is sent as text/plain. 403 means not included in the plan."""
 
 from resources.http.capture import Capture
 from resources.http.provider import Assessment, Provider, judge_json, judge_status, refused, retry
@@ -11,7 +11,7 @@ PDF = b"%PDF-"
 
 
 def judge(capture: Capture) -> Assessment:
-    """Judge by the status; slides must be a PDF, everything else JSON."""
+    """Judge by the status. Slides must be a PDF, and other answers must be JSON."""
     if capture.status == NOT_IN_PLAN:
         return refused("upstream_error", PLAN)
     if capture.status == NOT_THERE:

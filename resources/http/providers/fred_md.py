@@ -7,7 +7,7 @@ HEADER = b"sasdate,"
 
 
 def judge(capture: Capture) -> Assessment:
-    """Judge by the status; a success must start like the panel, and an HTML page is retried."""
+    """Judge by the status. A success must start like the panel; an HTML page is retried."""
     verdict = judge_status(capture)
     if verdict.outcome == "ok" and not capture.body.lstrip(b"\xef\xbb\xbf").startswith(HEADER):
         return retry("the answer is not a panel")

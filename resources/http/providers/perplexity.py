@@ -1,4 +1,4 @@
-"""Perplexity: web search and chat answers. A refused key answers with an HTML page."""
+"""Perplexity: web search and chat answers. The response to a refused key is an HTML page."""
 
 from resources.http.capture import Capture
 from resources.http.provider import KEY_REFUSED, Assessment, Provider, judge_json, refused
@@ -8,7 +8,7 @@ QUESTION_REFUSED = "the question was refused"
 
 
 def judge(capture: Capture) -> Assessment:
-    """Judge by the status; a success must be JSON."""
+    """Judge by the status. A success must be JSON."""
     if capture.status == BAD_KEY:
         return refused("upstream_error", KEY_REFUSED)
     if capture.status in BAD_QUESTION:

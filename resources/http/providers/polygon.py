@@ -1,7 +1,7 @@
 """Polygon, now Massive: reference data in pages, with the key as bearer token.
 
-Its `status` adds to the HTTP status. It silently ignores unknown parameters, so feeds compare the answer with the
-request.
+An answer has its own `status` in addition to the HTTP status. Unknown parameters are silently ignored, so feeds compare
+the answer with the request.
 """
 
 from pitlake.errors import Unparsable

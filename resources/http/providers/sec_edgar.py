@@ -1,6 +1,6 @@
 """SEC EDGAR: submissions, facts, full-text search, indexes and headers, without a key but with a contact address.
 
-Its search reports errors with HTTP 200, a missing file answers 403 or 404 in XML, and an unwelcome caller 403 in HTML.
+The search reports errors with HTTP 200. Missing files get 403 or 404 in XML, blocked callers 403 in HTML.
 """
 
 from pitlake.datasets._external import UNPARSABLE
@@ -14,7 +14,7 @@ FORBIDDEN = 403
 
 
 def judge(capture: Capture) -> Assessment:
-    """Judge by the status and its body, then by the kind of the requested answer."""
+    """Judge by the status with its body, and then by the requested kind of answer."""
     start = capture.body[:200].lstrip().lower()
     if capture.status == FORBIDDEN and start.startswith(b"<?xml"):
         return refused("no_data", "HTTP 403: there is no such file")
@@ -61,7 +61,7 @@ PROVIDER = Provider(
     name="sec_edgar",
     base_url="https://data.sec.gov",
     hosts={WWW: "https://www.sec.gov", SEARCH: "https://efts.sec.gov"},
-    most_bytes=128 << 20,  # an index of a quarter
+    most_bytes=128 << 20,  # for an index of a quarter
     rate=(10, 1.0),
     contact=("SEC_EDGAR_USER_AGENT", "EDGAR_IDENTITY"),
     headers={"Accept-Encoding": "gzip, deflate"},

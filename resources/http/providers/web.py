@@ -1,4 +1,4 @@
-"""The web: pages of the hosts that `assets.external.web` may read, by host. No key; that package interprets them."""
+"""Web pages of the hosts that `assets.external.web` may read. No key. That package interprets the pages."""
 
 from resources.http.provider import Provider, judge_status
 

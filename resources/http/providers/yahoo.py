@@ -1,6 +1,6 @@
-"""Yahoo Finance: the JSON addresses of its own pages, which need a cookie and a matching crumb.
+"""Yahoo Finance: the JSON endpoints behind its own pages, which need a cookie and a matching crumb.
 
-No key: the crumb is fetched for the first request and kept out of captures like any secret.
+No key. The crumb is fetched before the first request and kept out of captures like any secret.
 """
 
 from typing import Any
@@ -44,7 +44,7 @@ def _refusal(error: Any) -> Assessment:
 
 
 def handshake(session: requests.Session, provider: Provider) -> dict[str, str]:
-    """Set a cookie for the session and return its crumb; {} if Yahoo gives none and will refuse what follows."""
+    """Set a cookie in the session and return its crumb; {} if Yahoo gives no crumb and will refuse later requests."""
     session.get(provider.url(Request("/", host="cookies")), timeout=provider.timeout, allow_redirects=False)
     answer = session.get(provider.url(Request("/v1/test/getcrumb")), timeout=provider.timeout, allow_redirects=False)
     crumb = answer.text.strip()
