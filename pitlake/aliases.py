@@ -1,4 +1,4 @@
-"""Common names of datasets, which every interface accepts besides the lake's own. Nothing here reads a lake."""
+"""Common names of datasets, which every interface accepts in addition to the lake's own. This module reads no lake."""
 
 ALIASES = {
     "8-k": "reports",
@@ -34,5 +34,5 @@ ALIASES = {
 
 
 def meant(name: str) -> str:
-    """Return the dataset of a common name ("Stock prices", "filings"); any other name unchanged."""
+    """Return the dataset with a common name ("Stock prices", "filings"); return any other name unchanged."""
     return ALIASES.get(name.strip().lower().replace(" ", "_"), name)

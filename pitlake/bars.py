@@ -30,8 +30,8 @@ def bar_chart(bars: Sequence[Bar], label: str, *, lying: bool = False) -> Svg:
     Args:
         bars: The bars, each with its parts.
         label: What the chart shows.
-        lying: Whether bars are horizontal, with names and values at their ends. Otherwise they are vertical, use the
-            page's width and have their names in tooltips.
+        lying: Whether bars are horizontal, with names and values at their ends. Vertical bars use the page's width and
+        have their names in tooltips.
     """
     highest = max((bar.total for bar in bars), default=0) or 1
     shapes = []

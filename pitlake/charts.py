@@ -1,8 +1,8 @@
 """Charts as inline SVG: lines, sparklines, revisions on two clocks, a reliability diagram.
 
 They need no plotting library and no script, use the colours of the page's style sheet, and have text descriptions for
-people who cannot see them. A chart as of an instant ends at that instant, or at the last day that a value public by
-then is about. No axis leaves space for later values.
+people who cannot see them. A chart as of an instant ends at that instant, or at the last business date of a value that
+was public at it. No axis leaves space for later values.
 """
 
 import math
@@ -31,7 +31,7 @@ class Svg(str):
 
 @dataclass(frozen=True)
 class Frame:
-    """The size of a chart, the margins around its plot, and the style class of the windows it is made for."""
+    """The size of a chart, the margins around its plot, and the style class of the screens it is made for."""
 
     width: float
     height: float
@@ -66,7 +66,7 @@ SQUARE = (Frame(480, 360, left=40, bottom=34), Frame(360, 320, "narrow", left=36
 
 @dataclass(frozen=True)
 class Level:
-    """A value that a line is compared with. css: good for an aim, bad for a limit, axis for the starting value."""
+    """A value to compare a line with. css: good for an aim, bad for a limit, axis for the starting value."""
 
     name: str
     value: float
@@ -200,10 +200,10 @@ def line_chart(
 def vintage_chart(
     rows: Sequence[tuple[date, datetime, float]], about: date, as_of: datetime, frames: Sequence[Frame]
 ) -> list[Svg]:
-    """Draw revisions on two clocks: when each was known (horizontal), and the day it is about (vertical).
+    """Draw revisions on two clocks: when each became known (horizontal), and its business date (vertical).
 
     Args:
-        rows: (day it is about, when it was known, value); `about` is among the days.
+        rows: (business date, instant at which it became known, value); `about` is among the dates.
         about: The day to emphasise.
         as_of: The end of the axis of knowledge.
         frames: The sizes to draw.
@@ -242,8 +242,8 @@ def vintage_chart(
 
 
 def _beside_dots(frame: Frame, texts: Sequence[tuple[float, str]], y: float, css: str) -> Iterator[str]:
-    """Write values to the right of their dots, or to the left where the chart ends. Of two that overlap, only the later
-    one is written.
+    """Write values to the right of their dots, or to the left at the end of the chart. If two overlap, write only the
+    later one.
     """
     least = math.inf
     for x, text in reversed(texts):
@@ -389,7 +389,7 @@ def _month_axis(frame: Frame, first: date, last: date) -> Iterator[str]:
 
 
 def _knowledge_axis(frame: Frame, first: date, as_of: datetime) -> Iterator[str]:
-    """Draw the axis of knowledge: its first day, the years that begin on it, and T."""
+    """Draw the axis of knowledge: its first day, the starts of years, and T."""
     bottom = frame.height - 5
     yield f'<text x="{frame.left}" y="{bottom}">known {_day_text(first)}</text>'
     yield f'<text class="tt" x="{frame.x(1)}" y="{bottom}" text-anchor="end">T</text>'

@@ -1,7 +1,8 @@
-"""The two clocks and the calendar arithmetic that all datasets share.
+"""The two clocks and the calendar arithmetic shared by all datasets.
 
-`available_at` is the instant the content became public, `observed_at` the instant the lake first saw it; both are aware
-UTC datetimes in microseconds. Business dates are in other columns. This module does not use the exchange's calendar.
+`available_at` is the instant at which content became public. `observed_at` is the instant at which the lake first saw
+it. Both are aware UTC datetimes in microseconds. Business dates are in other columns. This module does not use the
+exchange's calendar.
 """
 
 import re
@@ -26,11 +27,9 @@ _FIRST = datetime.min.replace(tzinfo=NEW_YORK).astimezone(timezone.utc)
 
 
 def instant(text: str | date, field: str = "as_of") -> datetime:
-    """Parse strict ISO-8601 text or a local time with its zone's name, or check an aware datetime; return it in UTC.
+    """Parse strict ISO-8601 or a local time with its zone's name, or check an aware datetime. Return it in UTC.
 
-    The instant must fall on a day that exists in New York's calendar, from year 1 to 9999.
-
-    Raises BadInstant with the fault.
+    Raises BadInstant with the fault. The instant must be on a day in New York's calendar, from year 1 to 9999.
     """
     try:
         if isinstance(text, datetime):
@@ -65,10 +64,9 @@ def _in_zone(local: str, name: str, field: str) -> datetime:
 
 
 def past(text: str | date, field: str = "as_of", lake_clock: Callable[[], datetime] | None = None) -> datetime:
-    """Return `instant`, or raise BadInput if it is in the future, because nothing is known yet about the rows of a
-    future instant.
+    """Return `instant(text)`, or raise BadInput if it is in the future: the rows of a future instant are not known yet.
 
-    lake_clock: the clock of the lake, which another machine may have set some seconds ahead of this one's. Raises
+    lake_clock: the clock of the lake, which may be some seconds ahead of this machine's. Raises
     BadInput, BadInstant.
     """
     moment = instant(text, field)
@@ -85,7 +83,7 @@ def _utc(moment: datetime, field: str = "instant") -> datetime:
     utc = _moved(moment, timezone.utc, field)
     if type(utc) is datetime:
         return utc
-    # Subclasses, such as pandas', compare and print in their own way.
+    # Subclasses, such as pandas', compare and print differently.
     return datetime(utc.year, utc.month, utc.day, utc.hour, utc.minute, utc.second, utc.microsecond, timezone.utc)
 
 
@@ -97,7 +95,7 @@ def _moved(moment: datetime, zone: tzinfo, field: str = "instant") -> datetime:
 
 
 def iso(moment: datetime) -> str:
-    """Format an instant the way pitlake writes it: UTC, microseconds only if any, `Z`. Raises BadInstant."""
+    """Format an instant as pitlake writes it: UTC with `Z`, microseconds only if there are any. Raises BadInstant."""
     return _utc(moment).isoformat().replace("+00:00", "Z")
 
 
@@ -131,7 +129,7 @@ def start_of_new_york_day(day: date) -> datetime:
 
 
 def end_of_new_york_day(day: date) -> datetime:
-    """Return 00:00 New York of the next day in UTC, when a date without a time counts as public. Raises BadInstant."""
+    """Return 00:00 New York of the next day in UTC, when a date without a time takes effect. Raises BadInstant."""
     if day == date.max:
         raise BadInstant("day", "out_of_range", "outside the years 1 to 9999")
     return start_of_new_york_day(day + timedelta(days=1))

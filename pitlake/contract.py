@@ -107,11 +107,11 @@ _ORDERED = {"int": "number", "float": "number", "date": "date", "instant": "inst
 
 @dataclass(frozen=True)
 class Column:
-    """One business column. `type` is a key of TYPES; `json` is a string of canonical JSON. values: the allowed texts.
-    minimum, maximum: limits of a number, inclusive. pattern: a regular expression for the whole text, in the syntax
-    common to Python and RE2. Null is always allowed. strict: rows that break these limits are refused, because the
-    lake itself makes the values. Otherwise the source makes them, and a row that breaks them only warns. proof: the
-    column says how the row's instant was proven and is not content. If nothing else differs, a record is unchanged.
+    """One business column. `type` is a key of TYPES; `json` is a string of canonical JSON. values: the allowed strings.
+    minimum, maximum: limits of a number, inclusive. pattern: a regular expression for the whole string, in the syntax
+    common to Python and RE2. Null is always allowed. strict: rows that break these limits are refused, because the lake
+    itself makes the values. Otherwise the source makes them, and such a row only warns. proof: the column says how the
+    row's instant was proven and is not content. If only such columns differ, a record is unchanged.
     """
 
     name: str
@@ -134,7 +134,7 @@ class Column:
 
     @property
     def limits_fit(self) -> bool:
-        """Return whether the limits fit the type: texts have values and patterns, numbers have minimum and maximum."""
+        """Return whether the limits fit the type: values and patterns for strings, minimum and maximum for numbers."""
         text, number = self.type == "string", self.type in {"int", "float"}
         bounded = self.minimum is not None or self.maximum is not None
         return (text or not (self.values or self.pattern)) and (number or not bounded)
@@ -146,7 +146,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A comparison of a column with another column or a number: `high >= low`, `close > 0`. Null breaks none."""
+    """A comparison of a column with another column or a number: `high >= low`, `close > 0`. Null satisfies it."""
 
     left: str
     operator: str
@@ -154,7 +154,7 @@ class Comparison:
 
     @classmethod
     def of(cls, text: str) -> "Comparison":
-        """Parse a comparison. Raises ValueError for an invalid text."""
+        """Parse a comparison. Raises ValueError if it is invalid."""
         spelled = _COMPARISON.fullmatch(text)
         if spelled is None:
             raise ValueError(f"{text!r} compares nothing; write it like 'high >= low' or 'close > 0'")
@@ -179,10 +179,10 @@ class DriftLimits:
     restated in ordinary days. together: columns that ordinary restatements multiply by one factor; such rows are not
     counted as revised. replaced: the share of a window's records that now have other keys; None if keys change.
     empty: the share of the values expected in a column that are null, empty or 0. new_values: the share of an
-    enumeration's values that the lake does not have. shared: the share of a run's records whose id another record of
-    the run has, if the source shows only the newest statement of a record. length, magnitude: the factor by which texts
-    are longer or shorter, and numbers larger or smaller. gaps: the share of records that can't be used. waiting:
-    reasons of gaps that wait for other data and are not counted.
+    enumeration's values that the lake does not have. shared: the share of a run's records that have the id of another
+    record of the run, if the source shows only the newest statement of a record. length, magnitude: the factor by which
+    strings are longer or shorter, and numbers larger or smaller. gaps: the share of records that can't be used.
+    waiting: reasons of gaps that wait for other data and are not counted.
     """
 
     revised: float | None = 0.5
@@ -215,8 +215,8 @@ class Dataset:
         source_tag: the tag of the clock that dates the rows; other_tags: tags of rows from other sources.
         gap_rules: the conditions under which a source record becomes a gap.
         identity: the columns that identify a record when it is read again (default: key).
-        thing: the identity columns that say what a record is about, without those that date it (default: the identity).
-            Once a poll has seen such a record, other content is never dated before that poll.
+        thing: the identity columns without those that date a record (default: the identity). Once a poll has seen a
+        record with these values, other content of it is never dated before that poll.
         gap_names: the names of a row among gaps, with columns in braces, if its evidence does not identify it.
         follows: (column, dataset, name) for each dataset whose rows a column refers to; `name` is their spelling in the
             column, with columns in braces. A row is available no earlier than the newest row it follows.
@@ -232,9 +232,9 @@ class Dataset:
             user mounted.
         lane: 1 the graph, 2 data from providers, 3 data shown in open mode only; a tag in Dagster.
         open_only: whether sessions as of an instant leave it out.
-        partitioned: whether a run covers New York days, from `first_day` on (default: in the group graph).
+        partitioned: whether a run covers New York days, from `first_day` on (default: true for the group graph).
         freshness: the maximum age of the newest `available_at` on a trading day; an older one warns.
-        knowable: for each column, who could know its value at `available_at`: a key of KNOWN (default: "record").
+        knowable: by column, who could know its value at `available_at`: a key of KNOWN (default: "record").
         searched: the columns that word searches read; sessions keep an index of them.
         frozen: identity columns of a result that is built as a whole and must be the same when rebuilt. Differences and
             later additions are revisions, available when observed, with a warning.
@@ -327,14 +327,14 @@ class Dataset:
             raise ValueError(f"contract of dataset {self.name}: {problem}")
 
     def _compares(self, rule: Comparison) -> bool:
-        """Whether both sides of a comparison have types that can be compared."""
+        """Return whether both sides of a comparison have types that can be compared."""
         kinds = {column.name: _ORDERED.get(column.type) for column in self.columns}
         right = kinds.get(rule.right) if isinstance(rule.right, str) else "number"
         return right is not None and kinds.get(rule.left) == right
 
     @cached_property
     def comparisons(self) -> tuple[Comparison, ...]:
-        """Return the rules, parsed. Raises ValueError."""
+        """Return the parsed rules. Raises ValueError."""
         return tuple(map(Comparison.of, self.rules))
 
     @property
@@ -371,7 +371,7 @@ class Dataset:
 
     @cached_property
     def hindsight(self) -> frozenset[str]:
-        """Return the view's columns that could not be known at available_at; a session may leave them out.
+        """Return the view's columns that could not be known at available_at, which a session may leave out.
 
         Evidence is one of them if such a column identifies the record.
         """
@@ -398,8 +398,8 @@ class Dataset:
 
     @property
     def evidence_names(self) -> bool:
-        """Return whether evidence identifies one record, as a node of the graph does. The evidence of other datasets
-        may be shared by several records.
+        """Return whether evidence identifies a single record, such as a node of the graph. In other datasets several
+        records may share their evidence.
         """
         return self.group == "graph"
 
@@ -410,13 +410,13 @@ class Dataset:
 
     @property
     def watched(self) -> bool:
-        """Return whether its runs are compared with the lake: their source is outside and may change its form."""
+        """Return whether runs are compared with the lake, because their source is outside and may change its format."""
         return self.group in {"graph", "external"}
 
     @property
     def captured(self) -> bool:
-        """Return whether a poll can be complete: captured answers, which can be replayed after later ones were read,
-        and mounted tables.
+        """Return whether a poll can be complete. This holds for mounted tables, and for captured responses, which can
+        be replayed after later ones were read.
         """
         return self.group in {"external", "drops", "mounted"}
 

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 class PitlakeError(Exception):
-    """Base of the tree. `exit_code` is what the command line returns for it."""
+    """Base class of all errors. `exit_code` is the exit code of the command line."""
 
     exit_code = 1
 
@@ -74,14 +74,14 @@ MOST_NAMES = 5
 
 
 def listed(names: "Iterable[str]") -> str:
-    """Return names as a list, of which at most MOST_NAMES are written out."""
+    """Return names as a list that contains at most MOST_NAMES of them."""
     every = list(names)
     more = f" and {len(every) - MOST_NAMES} more" if len(every) > MOST_NAMES else ""
     return ", ".join(every[:MOST_NAMES]) + more
 
 
 def choice(name: str, choices: "Iterable[str]", command: str = "") -> str:
-    """Return the next step for an unknown name: similar names, or the first ones. command: what lists all of them."""
+    """Return the next step for an unknown name: similar names, or the first ones. command: lists all names."""
     from difflib import get_close_matches
 
     all_known = list(choices)
@@ -93,7 +93,7 @@ def choice(name: str, choices: "Iterable[str]", command: str = "") -> str:
 
 
 class BadInput(PitlakeError):
-    """The caller's mistake. `field` names the wrong argument, and `next_step` says what to type instead."""
+    """A mistake of the caller. `field` names the wrong argument, and `next_step` says what to type instead."""
 
     exit_code = 2
 
@@ -103,7 +103,7 @@ class BadInput(PitlakeError):
 
 
 class BadInstant(BadInput):
-    """A text that is not a strict instant. `fault` is one of `pitlake.gate.rules.FAULTS`."""
+    """A string that is not a strict instant. `fault` is one of `pitlake.gate.rules.FAULTS`."""
 
     def __init__(self, field: str, fault: str, detail: str) -> None:
         self.fault = fault
@@ -111,7 +111,7 @@ class BadInstant(BadInput):
 
 
 class Unreadable(PitlakeError):
-    """A source text does not have the form of its field. The message names the kind, never the text."""
+    """A source's string does not have the format of its field. The message names the kind, never the string."""
 
 
 class RecordRefused(PitlakeError):
@@ -131,7 +131,7 @@ class EnvelopeRefused(PitlakeError):
 
 
 class CheckFailed(PitlakeError):
-    """A blocking check failed. `check` is its name, `facts` its measurements, `examples` locate source records.
+    """A blocking check failed. `check` is its name, `facts` are its measurements, and `examples` locate source records.
 
     judged: the results of all checks, if a whole stage was audited.
     """
@@ -192,7 +192,7 @@ _FAULTS = {
 
 
 class LakeConflict(LakeError):
-    """Other writers won too often. Nothing was published; run again."""
+    """Other writers committed first too often. Nothing was published; run again."""
 
 
 class ClockWentBack(LakeError):
@@ -224,7 +224,7 @@ _MORE_OF = {
 
 
 class PastChanged(LakeError):
-    """A publish would alter or remove a row an earlier version showed."""
+    """A publish would change or remove a row that an earlier version shows."""
 
 
 class SessionError(PitlakeError):
@@ -240,7 +240,7 @@ class SessionRefused(SessionError):
 
 
 class IsolationUnavailable(SessionError):
-    """No process can be sealed here. Nothing was opened. next_step: by default, for a system that lacks the means."""
+    """No process can be sealed here. Nothing was opened. The default next_step is for a system that lacks the means."""
 
     def __init__(
         self,
@@ -298,7 +298,7 @@ class ReceiptDamaged(ReceiptError):
 
 
 class ReplayImpossible(ReceiptError):
-    """Something the question needs is missing. The message says what."""
+    """Something that the question needs is missing. The message names it."""
 
     def __init__(self, missing: str) -> None:
         self.missing = missing
@@ -318,7 +318,7 @@ class SourceError(PitlakeError):
 
 
 class NotCaptured(SourceError):
-    """Replay uses only captures, and this request was never captured. `location` is the URL with its query."""
+    """A replay uses only captures, and this request was never captured. `location` is the URL with its query."""
 
     def __init__(self, location: str) -> None:
         self.location = location
@@ -326,7 +326,7 @@ class NotCaptured(SourceError):
 
 
 class CaptureDamaged(SourceError):
-    """A capture's files differ from what was captured. `name` is the answer's file."""
+    """A capture's files differ from what was captured. `name` is the file of the response."""
 
     def __init__(self, name: str, problem: str) -> None:
         self.name, self.problem = name, problem
@@ -334,9 +334,9 @@ class CaptureDamaged(SourceError):
 
 
 class AnswerRefused(SourceError):
-    """No usable answer after all retries. `gap_type` and `reason` describe the gap it becomes, `evidence` locates it.
+    """There was no usable response after all retries. `gap_type` and `reason` describe the gap, `evidence` locates it.
 
-    answered_at: when the refusing answer came; None if none came.
+    answered_at: when the refusing response arrived; None if there was none.
     """
 
     def __init__(self, gap_type: str, reason: str, evidence: str, answered_at: datetime | None = None) -> None:
@@ -345,7 +345,7 @@ class AnswerRefused(SourceError):
 
 
 class Unparsable(SourceError):
-    """An answer does not have its source's format. `evidence` locates it."""
+    """A response does not have its source's format. `evidence` locates it."""
 
     def __init__(self, evidence: str, problem: str) -> None:
         self.evidence, self.problem = evidence, problem
@@ -353,7 +353,7 @@ class Unparsable(SourceError):
 
 
 class ServerFailed(PitlakeError):
-    """A server started for Dagster did not start; the message names its log."""
+    """A server that Dagster needs did not start. The message names its log."""
 
 
 class NotifyFailed(PitlakeError):
@@ -381,7 +381,7 @@ class GraphNotReadOnly(GraphError):
 
 
 class GraphRefused(GraphError):
-    """A statement that writes, or that the reader may not run; nothing of it is stored. `code` is the server's."""
+    """The statement writes, or the reader may not run it. Nothing of it is stored. `code` is the server's."""
 
     def __init__(self, problem: str, code: str = "") -> None:
         self.code = code
@@ -402,8 +402,8 @@ GONE = "the data for this answer can't be read; try again without a cursor, or i
 
 
 def for_agents(error: PitlakeError) -> str:
-    """Return the message that an agent reads for an error: one sentence, silent about files, versions or later rows."""
-    # An agent must not learn paths of this machine, so the message leaves the path out.
+    """Return an error's message for agents: one sentence that reveals no files, versions or later rows."""
+    # An agent must not learn paths of this machine.
     if isinstance(error, MachineExhausted):
         return f"{error.problem}: {error.place}; the lake is unchanged; try again later or inform its operator"
     return GONE if isinstance(error, LakeError | SessionRefused) else str(error)

@@ -1,4 +1,4 @@
-"""Sessions of New York's exchange, with early closes and DST, for any day, as they took place and as they were planned.
+"""Sessions of New York's exchange on any day, with early closes and DST, both as they took place and as planned.
 
 They come from exchange_calendars with explicit bounds, because its default calendar ends a year after today.
 """
@@ -17,19 +17,19 @@ YEARS_AT_ONCE = 10
 
 
 class ExchangeSession(NamedTuple):
-    """One session's open and close, UTC."""
+    """The open and close of one session, in UTC."""
 
     open: datetime
     close: datetime
 
 
 def session(day: date) -> ExchangeSession | None:
-    """Return the session of a New York day; None if there is none, or if the day is before 1990 or after 2199."""
+    """Return the session of a New York day; None if there is none, or if the year is before 1990 or after 2199."""
     return _sessions(_decade(day), planned=False).get(day)
 
 
 def planned(day: date) -> ExchangeSession | None:
-    """Return the session that the exchange's rules plan for a New York day, whatever happened later."""
+    """Return the session that the exchange's rules plan for a New York day, whether or not it took place."""
     return _sessions(_decade(day), planned=True).get(day)
 
 
@@ -47,9 +47,9 @@ def last_session_day(days: Sequence[date]) -> date | None:
 
 
 def sessions_over(days: Sequence[date]) -> datetime | None:
-    """Return when it was known that the sessions of these days had ended; None if none was planned.
+    """Return the instant at which it was known that all sessions of these days had ended; None if none was planned.
 
-    This is the last close, or the planned opening of a later session that was called off.
+    This is the last close, or the planned opening of a later session that was cancelled.
     """
     closes = [exchange_session.close for day in days if (exchange_session := session(day))]
     called_off = [plan.open for day in days if not session(day) and (plan := planned(day))]
@@ -62,7 +62,7 @@ def _decade(day: date) -> int:
 
 @cache
 def _kind(*, planned: bool) -> type["XNYSExchangeCalendar"]:
-    """Return the exchange's calendar. planned: as its rules say, without special closings and early closes."""
+    """Return the exchange's calendar. planned: follow only its rules, without special closings and early closes."""
     from exchange_calendars.exchange_calendar_xnys import XNYSExchangeCalendar
 
     if not planned:

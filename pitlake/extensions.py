@@ -1,7 +1,7 @@
 """Extensions of the kernel: commands and groups of web pages, named in pyproject.toml.
 
-The entry points `pitlake.commands` and `pitlake.pages` map a name to its location ("module:object"), in a module that
-is quick to import. A wheel has the packages that fill a lake in the folder `platform`, and a checkout at its top.
+The entry points `pitlake.commands` and `pitlake.pages` map a name to its location ("module:object"), whose module is
+quick to import. A wheel has the packages that fill a lake in the folder `platform`, and a checkout at its top.
 """
 
 import sys
@@ -35,12 +35,12 @@ def load(kind: Kind, name: str) -> Any:
     """Import an extension: a click command, or a pitlake.web.app.Room."""
     module, _, attribute = entries(kind)[name].partition(":")
     if _PLATFORM.is_dir() and str(_PLATFORM) not in sys.path:
-        sys.path.insert(0, str(_PLATFORM))  # Before a folder of the user's that is called checks or resources.
+        sys.path.insert(0, str(_PLATFORM))  # before a user's folder named checks or resources
     return getattr(import_module(module), attribute)
 
 
 def pages() -> list[Any]:
-    """Return every added group of pages. In a wheel, these are only extensions whose extra is installed."""
+    """Return every added group of pages. In a wheel, these are only the extensions whose extra is installed."""
     folders = []
     for name in entries("pages"):
         try:

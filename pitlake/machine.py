@@ -1,7 +1,7 @@
-"""Recognises that this machine has run out of disk, open files or memory, from the errors of libraries.
+"""Recognises by the errors of libraries that this machine has run out of disk, open files or memory.
 
-Each library reports this in its own way, some as damage of a file. This module turns all of them into one error with
-the place and the next step. It does not free anything.
+Libraries report this in different ways, some as damage of a file. This module turns all of these errors into one error
+with the place and the next step. It frees nothing.
 """
 
 import errno
@@ -23,7 +23,7 @@ FILES = frozenset({errno.EMFILE, errno.ENFILE})
 LEAST_FILES = 256
 LEAST_ROOM = 1 << 20
 """The free space that a commit requires for its own files and its report."""
-LEAST_ADDRESSES = 4 << 30  # Libraries and their threads abort the process without a message if they get less than this.
+LEAST_ADDRESSES = 4 << 30  # With less than this, libraries and their threads abort the process without a message.
 _NUMBER = re.compile(r"os error (\d+)|[Ee]rrno (\d+)")
 _NO_MEMORY = re.compile(r"can't start new thread|[Oo]ut of [Mm]emory|malloc of size|failed to allocate|spawn thread")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -43,7 +43,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def lacking(problem: BaseException) -> str:
-    """Return what the machine ran out of: "disk", "files", "memory", or "" for another error."""
+    """Return what the machine has run out of: "disk", "files", "memory", or "" for another error."""
     if isinstance(problem, MachineExhausted):
         return problem.resource
     if isinstance(problem, MemoryError):
@@ -62,7 +62,7 @@ def exhausted(problem: BaseException, place: str, path: Path | str) -> MachineEx
 
 @contextmanager
 def working_in(place: str, path: Path | str) -> Iterator[None]:
-    """Turn errors of the system below a path, such as a full disk, into a LakeError with place and path."""
+    """Turn system errors below a path, such as a full disk, into a LakeError with place and path."""
     try:
         yield
     except MachineExhausted as problem:
@@ -81,7 +81,7 @@ def working_in(place: str, path: Path | str) -> Iterator[None]:
 
 
 class DiskSpace(NamedTuple):
-    """The disk at a path: free bytes for this user, bytes in all, and the number of further files (-1: unlimited)."""
+    """The disk at a path: the free bytes for this user, all bytes, and the number of further files (-1: unlimited)."""
 
     free: int
     size: int
@@ -98,7 +98,7 @@ def room(path: Path) -> DiskSpace:
 
 
 def require_room(place: str, path: Path) -> None:
-    """Refuse to commit if the disk is almost full. Raises MachineExhausted."""
+    """Raise MachineExhausted if the disk is too full to commit."""
     if (free := room(path).free) < LEAST_ROOM:
         problem = f"{os.strerror(errno.ENOSPC)}, or {free >> 10} KiB of it, where a commit takes {LEAST_ROOM >> 10}"
         raise MachineExhausted("disk", place, str(path), problem)
@@ -110,7 +110,7 @@ def in_uv_cache() -> bool:
 
 
 def require(place: str, path: str) -> None:
-    """Refuse to start if the limits of this process are too low. Raises MachineExhausted."""
+    """Raise MachineExhausted if the limits of this process are too low to start."""
     addresses, _ = resource.getrlimit(resource.RLIMIT_AS)
     if addresses != resource.RLIM_INFINITY and addresses < LEAST_ADDRESSES:
         raise MachineExhausted(
@@ -126,7 +126,7 @@ def require(place: str, path: str) -> None:
 
 
 def _let_go(problem: BaseException | None) -> None:
-    """Release the variables of failed calls: mapped files take space, and errors are often kept."""
+    """Release the variables of failed calls, because mapped files take space and errors are often kept."""
     while problem is not None:
         traceback.clear_frames(problem.__traceback__)
         problem = problem.__context__

@@ -1,7 +1,7 @@
 """Training cut-offs of language models, and the verdict whether a model may know what came after an instant.
 
-models.csv has what their makers publish, with the page of each statement. A maker's "knowledge cut-off" is not in it,
-because training data may be later; then the release counts.
+models.csv has what the makers publish, with the page of each statement. It does not have a maker's "knowledge cut-off",
+because training data may be later. The release date is used instead.
 """
 
 import csv
@@ -25,7 +25,7 @@ _DATED = re.compile(r"-([0-9]{4})([0-9]{2})([0-9]{2})\Z")
 @dataclass(frozen=True)
 class Model:
     """A model that asks. trained_to: the last day that its training data can reach; None if unknown. reason: who says
-    so. is_stated: whether that day is stated, not only a later one. must_be_clean: whether to refuse other questions.
+    so. is_stated: whether exactly that day is stated. must_be_clean: whether to refuse questions that are not clean.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Model:
     must_be_clean: bool = False
 
     def judge(self, as_of: datetime | None) -> tuple[Exposure, str]:
-        """Return the verdict for an instant, and its reason in one sentence. None is open mode."""
+        """Return the verdict for an instant (None: open mode), and its reason in one sentence."""
         result = exposure([str(self.trained_to) if self.trained_to else None], as_of) if as_of else "exposed"
         is_certain = self.is_stated and not (as_of and self.trained_to and self.trained_to < as_of.date())
         trained = "was not" if result == CLEAN else "was" if is_certain else "may have been"
@@ -51,7 +51,7 @@ def plain_id(name: str) -> str:
 def published(name: str) -> Model:
     """Return a model with what its maker publishes. name: an id, with or without its provider, maker and date.
 
-    An id with a day after the published one is of a later model, of which nothing is known.
+    An id with a day after the published one belongs to a later model, about which nothing is known.
     """
     known_by_maker, dated = _DATED.sub("", plain_id(name).lower()), _DATED.search(plain_id(name))
     for row in _statements():

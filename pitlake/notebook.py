@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Bars:
-    """A bar chart of named numbers that are 0 or more, without a script: one bar each, from the top."""
+    """A bar chart of named numbers that are 0 or more, with one bar each, from the top. It needs no script."""
 
     title: str
     values: Mapping[str, float]

@@ -10,8 +10,8 @@ import warnings
 from pitlake.errors import NotifyFailed
 
 LOG = "log"
-# The kinds that apprise sends to the host named in the URL. In URLs of other kinds, this place holds a key. A password
-# may contain "@", so only the plain form of these kinds is accepted.
+# The kinds that apprise sends to the host in the URL. URLs of other kinds have a key in this place. A password may
+# contain "@", so only the plain form of these kinds is accepted.
 _HOSTED = re.compile(
     r"(?P<kind>(?:json|xml|form|mailto)s?)://(?:[^/?#@]*@)?(?P<host>[A-Za-z0-9.-]+)(?::[0-9]+)?(?:/[^@?#]*)?(?:\?.*)?"
 )
@@ -37,12 +37,12 @@ def send(channels: str, title: str, body: str, variable: str) -> None:
 
 
 def _sent(channel: str, title: str, body: str) -> str:
-    """Send to one channel; return why it failed, or nothing."""
+    """Send to one channel. Return why it failed; "" if it did not."""
     if channel == LOG:
         _logger.warning("%s: %s", title, body)
         return ""
-    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # it still looks for imghdr
-        import apprise  # a second to import; few processes send alerts
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # It still imports imghdr.
+        import apprise  # It takes a second to import, and few processes send alerts.
 
         # Its own log would show servers' answers and addresses.
         logging.getLogger("apprise").setLevel(logging.CRITICAL)
@@ -57,7 +57,7 @@ def _sent(channel: str, title: str, body: str) -> str:
 
 
 def _said(place: int, channel: str) -> str:
-    """Return a channel without credentials: its kind and host, or its place in the list if the host may be a key."""
+    """Describe a channel without credentials: its kind and host, or its place in the list if the host may be a key."""
     match = _HOSTED.fullmatch(channel)
     if match:
         return f"{match['kind']}://{match['host']}"

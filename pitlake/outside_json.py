@@ -1,6 +1,6 @@
 """Parses JSON of other systems into text that can be stored: an unpaired escaped surrogate becomes U+FFFD.
 
-Every answer of an outside source and every property of the graph is parsed by it.
+It parses every response of an outside source and every property of the graph.
 """
 
 import json
@@ -20,14 +20,14 @@ def loads(spelled: str, **hooks: Any) -> Any:
 
 
 def mended(value: Any, spelled: str) -> Any:
-    """Return a parsed JSON text in a form that can be stored. Raises ValueError like `loads`."""
+    """Return parsed JSON in a form that can be stored. Raises ValueError like `loads`."""
     return _mended(value) if _ESCAPED_SURROGATE.search(spelled) else value
 
 
 def _mended(value: Any) -> Any:
     if isinstance(value, str):
         return _LONE.sub(REPLACEMENT, value)
-    if isinstance(value, list | tuple):  # A tuple is made by a hook.
+    if isinstance(value, list | tuple):  # A hook may make tuples.
         return type(value)(map(_mended, value))
     if isinstance(value, dict):
         members = {_mended(name): _mended(member) for name, member in value.items()}

@@ -1,7 +1,7 @@
 """A dataset as of an instant as a Spark DataFrame: the rows of a session, read by many machines.
 
 The session's own SQL selects the rows; sqlglot translates it to Spark's dialect. The lake's log gives the versions of
-the Delta tables. The rows are right, but there is no wall: the owner of the Spark session can read everything.
+the Delta tables. The rows are the same, but there is no wall: the owner of the Spark session can read everything.
 """
 
 from collections.abc import Iterator, Mapping
@@ -38,7 +38,7 @@ def frame(
     lake: str | Path | Lake | None = None,
     revisions: bool = False,
 ) -> "DataFrame":
-    """Return the rows of a dataset that were public at an instant: the newest of each key, or with `revisions` all.
+    """Return the rows of a dataset that were public at an instant: the newest of each key, or all with `revisions`.
 
     spark: a session that reads Delta tables. as_of, version, lake: as `pitlake.connect` takes them. The columns are
     those of a session's `<dataset>`, or `<dataset>_revisions`. Spark reads the rows when they are used. Raises BadInput
@@ -91,14 +91,14 @@ class _Stored:
         month = f.col(MONTH_COLUMN) <= new_york_month(self._at)
         rows = table_rows.where(month & (f.col(AVAILABLE_AT) <= f.timestamp_micros(f.lit(micros(self._at)))))
         missing = [name for name in schema.names if name not in rows.columns]
-        if missing:  # A version that is older than these columns of the contract.
+        if missing:  # The version is older than these columns of the contract.
             for field in self._spark.createDataFrame(schema.empty_table().select(missing)).schema:
                 rows = rows.withColumn(field.name, f.lit(None).cast(field.dataType))
         return rows
 
 
 def _over(relations: Mapping[tuple[str, str], "DataFrame"], text: str, spark: "SparkSession") -> "DataFrame":
-    """Return a session's view over these relations, in place of those it names."""
+    """Return a session's view over these relations instead of those that it names."""
     from sqlglot import ErrorLevel, UnsupportedError, exp, parse_one
 
     query, places = parse_one(text, read="duckdb").expression, list(relations)

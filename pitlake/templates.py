@@ -21,7 +21,7 @@ PAGE = """<!doctype html>
 
 
 def environment(loader: jinja2.BaseLoader) -> jinja2.Environment:
-    """Return an environment without the functions and filters that its pages add. Each page extends `page.html`."""
+    """Return an environment to which pages add their functions and filters. Each page extends `page.html`."""
     return jinja2.Environment(
         loader=jinja2.ChoiceLoader([loader, jinja2.DictLoader({"page.html": PAGE})]),
         autoescape=True,

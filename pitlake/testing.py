@@ -1,4 +1,4 @@
-"""For tests of your own code: `assert_point_in_time`, also as the pytest fixture `pitlake_check`.
+"""Helpers for tests of your own code: `assert_point_in_time`, also as the pytest fixture `pitlake_check`.
 
 Import it in a test suite's conftest.py; nothing else in pitlake needs pytest.
 """
@@ -24,5 +24,5 @@ def assert_point_in_time(function: Callable[..., Any] | str, since: str, until: 
 
 @pytest.fixture
 def pitlake_check() -> Callable[..., LookAheadReport]:
-    """Return `assert_point_in_time`, for tests that ask for it by name."""
+    """The function `assert_point_in_time` as a fixture."""
     return assert_point_in_time

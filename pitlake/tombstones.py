@@ -1,4 +1,4 @@
-"""Tombstones: a companion table of a dataset that says which stored revision was superseded, and when. Names only.
+"""Tombstones: a dataset's companion table of superseded revisions and their times. Only names are defined here.
 
 A tombstone identifies a superseded row by its instant and content hash. Its own available_at is the instant from which
 both rows are available. It therefore reveals no more than they do, and is cut at T like any row. The lake writes
@@ -24,5 +24,5 @@ def superseded_table_name(dataset: str) -> str:
 
 
 def newest_first(dataset: Dataset) -> tuple[str, ...]:
-    """Return the descending order of the revisions of one key, as in the dataset's view; the hash makes it total."""
+    """Return the descending order of a key's revisions, as in the dataset's view. The hash makes it total."""
     return tuple(dict.fromkeys((*dataset.newer_by, "available_at", *dataset.tiebreak, "evidence", "content_hash")))

@@ -1,6 +1,6 @@
 """Installs, checks and removes the kit in a project. It never overwrites the user's own files.
 
-.claude/pitlake-kit.json first records what is installed: each file's hash, and the additions to settings.
+.claude/pitlake-kit.json is written first. It records each file's hash and the additions to settings.
 .claude/pitlake-python names the Python whose pitlake the project uses.
 """
 
@@ -114,7 +114,7 @@ def check(project: Path) -> list[str]:
 
 
 def recorded(project: Path) -> Record | None:
-    """Return what was installed in a project, None if nothing. Raises PitlakeError if the record cannot be read."""
+    """Return what was installed in a project; None if nothing was. Raises PitlakeError if the record cannot be read."""
     try:
         return Record(**json.loads((project / RECORD).read_text(encoding="utf-8")))
     except FileNotFoundError:

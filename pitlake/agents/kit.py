@@ -35,5 +35,5 @@ def files() -> dict[str, bytes]:
 
 
 def joined() -> dict[str, dict[str, Any]]:
-    """Return the settings that are merged into a project's own, by path."""
+    """Return the settings that are merged into those of a project, by path."""
     return {SETTINGS: json.loads((home() / SETTINGS).read_text(encoding="utf-8")), SERVERS: SERVER}

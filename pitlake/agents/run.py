@@ -90,7 +90,7 @@ def _send(door: socket.socket) -> None:
 
 
 def _serve(door: socket.socket, server: Sequence[str]) -> None:
-    """Start one server for each connection."""
+    """Start a separate server for each connection."""
     with suppress(OSError):
         while True:
             caller, _ = door.accept()
@@ -108,7 +108,7 @@ def _covered(lake: str | None) -> Iterator[Path]:
 
 
 def _own_code() -> list[Path]:
-    """Return the server's code, which the program must not change: Python, its packages, and those of a checkout."""
+    """Return the paths of the server's code, which the program must not change: Python, packages, a checkout."""
     checkout = Path(pitlake.__file__).resolve().parents[1]
     packages = [checkout / name for name in PACKAGES]
     return [Path(sys.prefix), Path(sys.base_prefix), *(package for package in packages if package.is_dir())]

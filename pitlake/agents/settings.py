@@ -1,6 +1,6 @@
 """Merges settings and removes them again. Lists gain missing entries; existing entries never change.
 
-No files here. `part` removes the additions of `join`.
+This module accesses no files. `part` removes the additions of `join`.
 """
 
 from typing import Any
@@ -9,7 +9,7 @@ Tree = dict[str, Any]
 
 
 class Conflict(Exception):
-    """The project already has a different value for a setting. The message is the setting's name, by its keys."""
+    """The project already has a different value for a setting. The message is the path of the setting's keys."""
 
 
 def join(own: Tree, more: Tree, where: str = "") -> tuple[Tree, Tree]:

@@ -1,4 +1,4 @@
-"""The contents of a session by dataset, and what became public between two instants, by SQL."""
+"""The contents of a session by dataset, and the changes that became public between two instants. Both use SQL."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass
@@ -85,8 +85,8 @@ def holdings(session: "Session") -> list[Holding]:
 def changes(session: "Session", since: datetime, company: str | None = None) -> list[Change]:
     """Return what became public after `since` and up to the session's instant, by dataset, without empty ones.
 
-    company: count only rows about this company, in the form that sql/macros/company.sql reads. Gaps don't name a
-    company, so they are then left out.
+    company: count only rows about this company, in the form that sql/macros/company.sql reads. Gaps are then left out,
+    because they don't name a company.
     """
     gaps_sql = "SELECT dataset, count(*) FROM gaps WHERE available_at > $since::TIMESTAMPTZ GROUP BY dataset"
     lost: dict[str, int] = {} if company else dict(session.sql(gaps_sql, {"since": since}).rows())
@@ -112,7 +112,7 @@ WHERE public_at > $since::TIMESTAMPTZ AND ours"""
 
 
 def _about(dataset: Dataset, company: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Return the SQL condition that a row is about the company, with parameters; None if no column names companies."""
+    """Return the SQL condition for rows about the company, and its parameters; None if no column names companies."""
     columns = {column.name for column in dataset.columns}
     of_entity = "CASE WHEN entity_kind = 'company' THEN entity_id END"
     cik = "cik" if "cik" in columns else of_entity if "entity_id" in columns else "NULL"

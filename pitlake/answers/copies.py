@@ -1,4 +1,4 @@
-"""Where a copy of a session is written: Delta tables below a folder or a prefix, or Iceberg tables of a catalog."""
+"""Destinations of a copied session: Delta tables below a folder or a prefix, or Iceberg tables of a catalog."""
 
 from typing import Literal, Protocol
 
@@ -18,14 +18,14 @@ NAMESPACE, CATALOG = "lake", "catalog.db"
 
 
 class Target(Protocol):
-    """Where a copy is written."""
+    """A destination for the tables of a copy."""
 
     def create(self, name: str, schema: pa.Schema) -> None:
         """Make an empty table. Raises an error if it exists."""
         ...
 
     def append(self, name: str, rows: pa.Table) -> None:
-        """Add rows to a table, and make it if necessary."""
+        """Add rows to a table, which is created if necessary."""
         ...
 
     def clear(self) -> None:
@@ -34,7 +34,7 @@ class Target(Protocol):
 
 
 def open_target(target: str, form: str) -> Target:
-    """Return a target, which is empty. Raises BadInput."""
+    """Return an empty target. Raises BadInput."""
     if not target:
         raise BadInput("--to", "is empty", "name a folder or a prefix")
     if target.startswith(f"{SCHEME}://"):
@@ -54,7 +54,7 @@ def open_target(target: str, form: str) -> Target:
 
 
 class _Deltas:
-    """A Delta table below a folder or prefix for each name."""
+    """A folder or prefix with one Delta table per name."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -80,7 +80,7 @@ class _Deltas:
 
 
 class _InCatalog:
-    """Tables in a new namespace of a catalog of pyiceberg. url: iceberg://<catalog>/<namespace>."""
+    """Tables in a new namespace of a pyiceberg catalog. url: iceberg://<catalog>/<namespace>."""
 
     def __init__(self, url: str) -> None:
         self._place, self._space = url, url.partition("://")[2].partition("/")[2]
@@ -107,7 +107,7 @@ class _InCatalog:
 
 
 class _InFolder(_InCatalog):
-    """Tables below a folder, with a catalog in a file of SQLite beside them."""
+    """Tables below a folder, with a catalog in an SQLite file in the same folder."""
 
     def __init__(self, folder: str, store: Store) -> None:
         from pyiceberg.catalog.sql import SqlCatalog

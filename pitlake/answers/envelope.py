@@ -50,8 +50,8 @@ def open_envelope(rows: Iterable[Mapping[str, Any]], gaps: Iterable[Mapping[str,
 def rows_of(table: pa.Table, max_bytes: int | None = None) -> Iterator[dict[str, Any]]:
     """Return the rows of an Arrow table, maps as objects.
 
-    Raises BadInput for columns with the same name, of which JSON keeps one. It also raises BadInput for a row of more
-    than `max_bytes` of JSON, before Python values are made, because these may be many times as large.
+    Raises BadInput for columns with the same name, because JSON keeps only one of them. Also raises BadInput for a row
+    of more than `max_bytes` of JSON, before making Python values, which may be many times as large.
     """
     names = table.column_names
     if len(set(names)) != len(names):
@@ -60,7 +60,7 @@ def rows_of(table: pa.Table, max_bytes: int | None = None) -> Iterator[dict[str,
         for row in range(batch.num_rows):
             if max_bytes is not None:
                 values = batch.slice(row, 1)
-                # One bit per value is a lower bound, which decides most cases without measuring the texts.
+                # One bit per value is a lower bound. It decides most cases without measuring the strings.
                 if 8 * values.nbytes > max_bytes and _least_json(values) > max_bytes:
                     raise row_too_large(max_bytes)
             yield row_item(batch, row)
@@ -72,7 +72,7 @@ def row_too_large(max_bytes: int) -> BadInput:
 
 
 def _least_json(values: pa.RecordBatch | pa.Array) -> int:
-    """Return a lower bound of the JSON size of these values: the bytes of texts, and one for any other value."""
+    """Return a lower bound of the JSON size of these values: the bytes of strings, and one byte for any other value."""
     if isinstance(values, pa.RecordBatch):
         return sum(map(_least_json, values.columns))
     kind = values.type
@@ -89,7 +89,7 @@ def _least_json(values: pa.RecordBatch | pa.Array) -> int:
 
 
 def cells(column: pa.Array, place: str) -> Iterable[Any]:
-    """Return a column's values in strict JSON types, see `strict`. Raises BadInput for values JSON can't represent."""
+    """Return a column's values in strict JSON types (see `strict`). Raises BadInput for values beyond JSON."""
     if any(test(column.type) for test in (pa.types.is_string, pa.types.is_integer, pa.types.is_boolean)):
         values: list[Any] = column.to_pylist()  # Values of these types are JSON already, and most columns have them.
         return values
@@ -106,7 +106,7 @@ def clean_gap(kind: str, reason: str, query: str | None = None) -> dict[str, str
 
 
 def to_json(payload: Mapping[str, Any]) -> str:
-    """Return the canonical JSON of an envelope: equal envelopes give equal bytes, whatever the order of their keys."""
+    """Return the canonical JSON of an envelope. Equal envelopes give equal bytes, whatever the order of their keys."""
     return json.dumps(payload, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
@@ -121,9 +121,9 @@ def _gap(gap: Mapping[str, Any]) -> dict[str, Any]:
 def strict(value: Any, field: str, place: str, depth: int = 0) -> Any:
     """Return a value in strict JSON types. `field` and `place` locate it in an error; no error shows the value.
 
-    Instants become ISO text in UTC with `Z`. Naive datetimes, dates and times become ISO text, and durations ISO 8601
-    in seconds. NaN and infinities become null. Decimals become numbers if that is exact, otherwise text. Bytes become
-    hexadecimal text.
+    Instants become ISO strings in UTC with `Z`. Naive datetimes, dates and times become ISO strings, and durations ISO
+    8601 in seconds. NaN and infinities become null. Decimals become numbers if that is exact, otherwise strings. Bytes
+    become hexadecimal strings.
     """
     if value is None or isinstance(value, bool | str):
         return _text(value, field, place) if isinstance(value, str) else value

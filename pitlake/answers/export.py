@@ -1,8 +1,8 @@
 """Copies of a session as plain Delta or Iceberg tables, for engines without as-of queries.
 
-A copy contains the rows of the instant and nothing more: its readers are not sealed off from other data, and it is not
-updated. The table `receipt` records the question and the results, with one row per table, written last. A copy without
-these rows is incomplete.
+A copy contains only the rows of the instant and is not updated. Its readers are not sealed off from other data. The
+table `receipt` records the question and the results, one row per table, and is written last. A copy without these rows
+is incomplete.
 """
 
 import hashlib
@@ -55,7 +55,7 @@ def export(
     copy = open_target(fspath(target), form)
     names = [name for (name,) in session.sql("SELECT dataset FROM lake_info ORDER BY dataset").rows()]
     views = {name: f"{name}_revisions" if revisions else name for name in names} | {GAPS: GAPS}
-    copy.create(RECEIPT, RECEIPT_SCHEMA)  # of two concurrent copies, only one gets the target
+    copy.create(RECEIPT, RECEIPT_SCHEMA)  # This fails for the second of two concurrent copies.
     try:
         exported = [_write(session, copy, name, view) for name, view in views.items()]
         copy.append(RECEIPT, _receipt(session, exported))
@@ -85,7 +85,7 @@ def _write(session: Session, copy: Target, name: str, view: str) -> Exported:
 
 
 def order(key: Sequence[str], columns: Sequence[str]) -> list[str]:
-    """Return the columns that order the rows of a table with this key and these columns uniquely."""
+    """Return the columns that order the rows of a table uniquely. The table has this key and these columns."""
     unique = [AVAILABLE_AT, *key, *(["revision"] if "revision" in columns else [])]
     return unique if key and set(unique) <= set(columns) else [AVAILABLE_AT, *columns]
 

@@ -1,4 +1,4 @@
-"""Rows as the bytes of a JSON, CSV or Parquet file, as in the envelope; null is an empty cell in CSV."""
+"""Rows as the bytes of a JSON, CSV or Parquet file, with values as in the envelope. Null is an empty cell in CSV."""
 
 import csv
 import io
@@ -27,7 +27,7 @@ def indented(value: object) -> bytes:
 
 
 def cell_text(value: object) -> str:
-    """Return a value as one text; lists and structs as JSON."""
+    """Return a value as a single string; lists and structs as JSON."""
     if value is None:
         return ""
     if isinstance(value, bool | dict | list):

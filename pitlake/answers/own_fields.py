@@ -1,4 +1,4 @@
-"""Fields of mounted tables in a panel: `table.column`, each value as a session at the row's own instant shows it.
+"""Panel fields `table.column` of mounted tables. Each value is as a session at the row's own instant shows it.
 
 A table names its companies in a column `cik`, `ticker` or `symbol`. If its key has a date, the value is that of the
 newest date that is not after the instant.
@@ -33,7 +33,7 @@ Members = frozenset[tuple[str, datetime]]
 
 
 def questions(fields: Collection[str], contracts: Mapping[str, "Dataset"], spelled: str) -> dict[str, tuple[str, str]]:
-    """Return the table and the SQL of each field. Raises BadInput for a field that no table has."""
+    """Return the table and the SQL of each field. Raises BadInput for a field that is in no table."""
     return {name: _question(name, contracts, spelled) for name in fields}
 
 
@@ -72,7 +72,7 @@ def answers(
     instants: Sequence[datetime],
     progress: Callable[[str], None],
 ) -> Iterator[Answer]:
-    """Ask each field about each company at each instant, oldest first, in one session that moves through time."""
+    """Query each field of each company at each instant, oldest first, in a single session that moves through time."""
     from pitlake.session import open_session
 
     tables = sorted({table for table, _ in sql_by_field.values()})
@@ -91,10 +91,10 @@ def answers(
 def members(
     table: str, contracts: Mapping[str, "Dataset"], viewpoint: "Viewpoint", instants: Sequence[datetime], spelled: str
 ) -> tuple[Members, list["Result"]]:
-    """Return the members of a mounted table of intervals at each instant, as they were known then, and the answers.
+    """Return the members of a mounted table of intervals, as known at each instant, and the answers behind them.
 
-    The newest interval of a company counts, if it has not ended. Raises BadInput for a table without intervals or
-    tickers, or without a member at any instant.
+    A company's newest interval applies if it has not ended. Raises BadInput for a table without intervals or tickers,
+    or without a member at any instant.
     """
     from pitlake.session import open_session
 

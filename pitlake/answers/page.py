@@ -1,7 +1,7 @@
-"""Answers for agents: a session's rows as envelopes, page by page, never truncated inside a row.
+"""Answers for agents: a session's rows as envelopes, page by page. No row is truncated.
 
-pitlake.answers.provenance decides whether a row is proven or computed. A row without an instant, because nothing is
-public yet, becomes a gap. pitlake.answers.envelope defines the envelope and its gate.
+pitlake.answers.provenance decides whether a row is proven or computed. A row has no instant if nothing is public yet,
+and then becomes a gap. pitlake.answers.envelope defines the envelope and its gate.
 """
 
 from collections.abc import Callable, Iterable
@@ -46,10 +46,10 @@ def page(
     max_rows: int | None = None,
     max_bytes: int | None = None,
 ) -> Page:
-    """Return the rows from `start` on that fit both limits, at least one, never a part of a row.
+    """Return the rows from `start` on that fit both limits: at least one row, and only whole rows.
 
-    as_of: the gate's cut-off, None in open mode. Raises EnvelopeRefused with the next step, BadInput for values JSON
-    can't represent and for a single row larger than max_bytes.
+    as_of: the gate's cut-off, None in open mode. Raises EnvelopeRefused with the next step, BadInput for values that
+    JSON can't represent and for a row larger than max_bytes.
     """
     encoded = rows_of(table.slice(start, max_rows), max_bytes)
     rows = _fitting(map(provenance.item, encoded), lambda row: open_envelope([row], []), max_bytes)
@@ -68,7 +68,7 @@ def text(table: "pa.Table", provenance: Provenance, as_of: datetime | None) -> b
 
 
 def gaps_page(table: "pa.Table", as_of: datetime | None, *, start: int, max_rows: int, max_bytes: int) -> Page:
-    """Return rows of the `gaps` view as the gaps of an envelope without data; limits and errors as for `page`."""
+    """Return rows of the `gaps` view as an envelope of gaps without data. Limits and errors are those of `page`."""
     gaps = _fitting(rows_of(table.slice(start, max_rows), max_bytes), lambda gap: open_envelope([], [gap]), max_bytes)
     stop = start + len(gaps)
     return Page(_gated([], gaps, as_of), stop if stop < table.num_rows else None)
@@ -77,7 +77,7 @@ def gaps_page(table: "pa.Table", as_of: datetime | None, *, start: int, max_rows
 def _fitting(
     items: Iterable[dict[str, Any]], alone: Callable[[dict[str, Any]], Envelope], max_bytes: int | None
 ) -> list[dict[str, Any]]:
-    """Return the first items whose JSON fits. alone: a function that makes an envelope of one item."""
+    """Return the first items whose JSON fits. alone: a function that returns the envelope of a single item."""
     fitting: list[dict[str, Any]] = []
     size = 0
     for item in items:

@@ -1,4 +1,4 @@
-"""Panels: one row per company and instant, one column per field, each value as it was known at the row's own instant.
+"""Panels: one row per company and instant, one column per field. Each value is as it was known at the row's instant.
 
 `panel` is the Python interface; `PanelQuestion.parse` checks the arguments of every interface. The values are those of
 the named queries `line_items_as_of_event` and `prices_as_of_event`.
@@ -70,7 +70,7 @@ class PanelQuestion:
     """The companies, instants and fields of a panel. `parse` creates it from a user's arguments.
 
     field: spells the name of an argument as the user typed it.
-    universe: a mounted table of intervals, whose members at each instant are the rows; then `tickers` is empty.
+    universe: a mounted table of intervals; its members at each instant are the rows, and `tickers` is empty.
     """
 
     tickers: tuple[str, ...]
@@ -94,10 +94,10 @@ class PanelQuestion:
         proof: bool = False,
         field: Callable[[str], str] = str,
     ) -> Self:
-        """Check a user's arguments, which are those of `panel`, and return the question.
+        """Check a user's arguments, which are those of `panel`. Return the question.
 
         field: Spells an argument's name as the user typed it, such as --since.
-        Raises BadInput, which names the argument, and for an unknown field similar ones.
+        Raises BadInput, which names the argument, and suggests similar names for an unknown field.
         """
         if (tickers is None) == (universe is None):
             problem = f"give either this or {field('universe')}"
@@ -137,7 +137,7 @@ class PanelQuestion:
 
 
 class Panel:
-    """The rows of a panel. notes: how tickers were resolved. receipts: of all answers behind the values."""
+    """The rows of a panel. notes: how tickers were resolved. receipts: those of all answers behind the values."""
 
     def __init__(self, table: pa.Table, notes: tuple[str, ...], receipts: tuple["Receipt", ...]) -> None:
         self._table, self.notes, self.receipts = table, notes, receipts
@@ -187,12 +187,12 @@ def panel(  # noqa: PLR0913 - the arguments of a panel
     """Return one row for each company and instant, with each value as it was known at that instant.
 
     Args:
-        tickers: Tickers that the companies had then or have today; a list, or one text with commas.
+        tickers: Tickers that the companies had then or have today, as a list or a comma-separated string.
         fields: Line items: a name alone (the newest quarter, or balance) or with _quarter, _year or _ttm (trailing
             twelve months) appended. Also open, high, low, close, volume, split_index, price_date, price_source of the
             newest daily bar, and `table.column` of a mounted table that names companies by cik, ticker or symbol. Also
             gross_margin, operating_margin, net_margin, roe, fcf_yield and pe, which are null unless every input is
-            known, of one period, currency and share basis.
+            known and all have the same period, currency and share basis.
         universe: In place of tickers (None), a table that was mounted with `until`: each instant has the rows of the
             members that were known then.
         since: The first year, month or day.
@@ -221,7 +221,7 @@ def panel(  # noqa: PLR0913 - the arguments of a panel
 def ask_panel(
     question: PanelQuestion, viewpoint: "Viewpoint", progress: Callable[[str], None] = lambda _text: None
 ) -> Panel:
-    """Return the panel of a question. viewpoint: that of all its queries, as of the question's last instant."""
+    """Return the panel of a question. viewpoint: used by all its queries, as of the question's last instant."""
     from pitlake.session import open_session
 
     lake = viewpoint.open_lake()
@@ -281,7 +281,7 @@ def _pairs(question: PanelQuestion) -> list[tuple[str, datetime]]:
 
 
 def _table(question: PanelQuestion, answers: dict[str, "Result"], ratios: dict[str, pa.Array]) -> pa.Table:
-    """Return the rows of a question's companies, from the answers of its queries and its ratios."""
+    """Return the rows of a question's companies, made from the answers to its queries and its ratios."""
     moments = question.instants
     places = {pair: place for place, pair in enumerate(_pairs(question))}
     days = [clock.new_york_day(moment - clock.MICROSECOND) for moment in moments]
@@ -310,7 +310,7 @@ def _table(question: PanelQuestion, answers: dict[str, "Result"], ratios: dict[s
 def _with_own(
     table: pa.Table, question: PanelQuestion, answers: list[own_fields.Answer]
 ) -> tuple[pa.Table, list["Result"]]:
-    """Add the fields of own tables to the rows, in the order of the question; return the answers they come from too."""
+    """Add the fields of mounted tables to the rows, in the question's order; return the answers behind them too."""
     tables = {(ticker, moment, name): result.arrow() for ticker, moment, name, result in answers}
     pairs = list(zip(table["ticker"].to_pylist(), table["at"].to_pylist(), strict=True))
     for name in dict.fromkeys(name for _, _, name, _ in answers):

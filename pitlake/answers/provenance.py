@@ -1,9 +1,9 @@
 """The provenance of an item: a row of the lake, which carries its proof, or a value computed from rows.
 
 An item carries proof (`available_at`, `available_at_source`, `evidence`) if it is an unchanged row of one dataset's
-view, or a row of a named query, which is part of pitlake. Any other item (a join, an aggregate, a renamed column, a
-constant) carries none, whatever its SQL selects. It is marked `computed`, with the newest available_at of its possible
-inputs. The process that runs a statement decides whether an item is a row or computed: see pitlake.session.sql.reading.
+view, or a row of a named query, which is part of pitlake. Any other item, such as a join, an aggregate, a renamed
+column or a constant, carries no proof. It is marked `computed`, with the newest available_at of its possible inputs.
+The process that runs a statement decides whether an item is a row or computed: see pitlake.session.sql.reading.
 """
 
 from collections.abc import Mapping
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Provenance:
-    """proven: whether the rows carry their own proof. newest_input_at: the newest available_at of the rows that were
-    read, None if none of them is public yet.
+    """The provenance of rows. proven: whether they carry their own proof. newest_input_at: the newest available_at of
+    the rows that were read; None if none of them is public yet.
     """
 
     proven: bool

@@ -1,4 +1,4 @@
-"""Stored receipts and their replay: repeating the question gives the same bytes, or an error that says what is missing.
+"""Stored receipts and their replay. A repeated question gives the same bytes, or an error that names what is missing.
 
 A result stores its own receipt (`Result.keep`), and the lake protects what a stored receipt needs.
 """
@@ -69,8 +69,8 @@ def survey(root: str | Path | None = None) -> tuple[dict[str, Receipt], list[Rec
 
 
 def find(reference: str, root: str | Path | None = None) -> Receipt:
-    """Return a receipt by its file's path, by its id or the start of it, or by the sha256 of its answer (the newest
-    version). Raises BadInput, ReceiptDamaged.
+    """Return the receipt with this path, id or start of an id, or that of the newest version whose answer has this
+    sha256. Raises BadInput, ReceiptDamaged.
     """
     if _IS_SHA256.fullmatch(reference):
         return _of_answer(reference, root)
@@ -85,7 +85,7 @@ def find(reference: str, root: str | Path | None = None) -> Receipt:
 
 
 def forget(reference: str, root: str | Path | None = None) -> str:
-    """Remove a receipt, even a damaged one; returns its id. A vacuum may then remove the version it needs."""
+    """Remove a receipt, even a damaged one, and return its id. A vacuum may then remove the version it needs."""
     store = open_store(root)
     is_file = reference.endswith(".json")
     name = _id(store, receipt_id(_file(Path(reference))) if is_file else reference)

@@ -1,7 +1,7 @@
 """Ratios of a panel, from line items and bars as they were known at the row's instant: margins, ROE, yield and P/E.
 
-A ratio is null if an input is unknown, of another period or currency, or not positive where it divides. A price and a
-figure per share count as of one basis only if the price is not older and no split lies between them.
+A ratio is null if an input is unknown, has another period or currency, or is a divisor that is not positive. A price
+and a figure per share have the same basis only if the price is not older and no split lies between them.
 """
 
 from collections import Counter
@@ -32,7 +32,7 @@ Pair = tuple[str, datetime]
 
 @dataclass(frozen=True)
 class Ratio:
-    """A quotient of line items. shares: the item whose shares the price is of, if the price is part of the ratio."""
+    """A quotient of line items. shares: the item whose share basis the price must have, if the ratio uses the price."""
 
     above: str
     below: str
@@ -60,7 +60,7 @@ def inputs(names: Collection[str]) -> tuple[list[str], bool]:
 
 
 class Valuation:
-    """The ratios of some pairs. facts, bars: the answers of the panel's queries for them."""
+    """The ratios of some pairs. facts, bars: the answers to the panel's queries for these pairs."""
 
     def __init__(self, pairs: Sequence[Pair], facts: "Result", bars: "Result | None") -> None:
         self._pairs = pairs
@@ -80,7 +80,7 @@ class Valuation:
         return columns
 
     def _indexes(self, session: "Session", items: Collection[str]) -> dict[tuple[str, datetime, str], float | None]:
-        """Return the split index at the end of each period whose shares a price is compared with."""
+        """Return the split index at the end of each period whose shares are compared with a price."""
         ends: dict[tuple[str, datetime, str], Pair] = {}
         for (ticker, moment, field), row in self._facts.items():
             if field in items and row["period_end"]:
@@ -96,7 +96,7 @@ class Valuation:
     def _value(
         self, ratio: Ratio, pair: Pair, then: dict[tuple[str, datetime, str], float | None]
     ) -> tuple[float | None, str]:
-        """Return a ratio, or None and why."""
+        """Return a ratio, or None and the reason."""
         rows: list[dict[str, Any]] = [self._facts.get((*pair, item), {}) for item in ratio.items]
         bar = self._bars.get(pair, {})
         values: dict[str, Any] = {item: row.get("value") for item, row in zip(ratio.items, rows, strict=True)}

@@ -1,7 +1,7 @@
-"""Audits of a table without a lake: how much of the future its rows hold.
+"""Audits of a table without a lake: which of its rows contain hindsight.
 
-`table` reads the table and guesses what its columns mean, `rules` and `periods` find rows, `finding` is what they say,
-`history` has the public facts that they need, and `report` puts it together.
+`table` reads the table and guesses the meaning of its columns. `rules` and `periods` find rows, and `finding` describes
+them. `history` has the public facts that the rules need. `report` combines the results.
 """
 
 from pitlake.audit.finding import Finding

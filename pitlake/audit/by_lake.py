@@ -1,6 +1,6 @@
-"""What the public facts of a lake add to an audit: restated values under first dates, and tickers of a later day.
+"""Rules that compare a table with the public facts of a lake: restated values under first dates, and later tickers.
 
-Both need evidence of both times: of what was public at the row's own time, and of what came later.
+Each rule needs evidence of what was public at the row's own time and of what came later.
 """
 
 from collections.abc import Callable
@@ -79,7 +79,7 @@ GROUP BY ALL
 
 @contextmanager
 def opened(lake: Any) -> "Iterator[Session]":
-    """Open a lake with all that it has, for the rules of this module."""
+    """Open a lake for the rules of this module, without an instant."""
     from pitlake.session import connect
 
     with connect(open_mode=True, lake=lake, datasets=DATASETS) as session:
@@ -87,7 +87,7 @@ def opened(lake: Any) -> "Iterator[Session]":
 
 
 def restated(table: Table, session: "Session") -> list[Finding]:
-    """Values that filings state only after the row's stamp, when another value of the same figure was public."""
+    """Find values that filings state only after the row's stamp, when another value of the same figure was public."""
     period = required(table.time("valid_at"), "periods")
     entities = table.values("key")
     stamp = table.row_time if table.is_panel else table.time("available_at")
@@ -124,7 +124,7 @@ def restated(table: Table, session: "Session") -> list[Finding]:
 
 
 def later_tickers(table: Table, session: "Session") -> list[Finding]:
-    """Rows under a ticker that the lake first states later, for a company that it states under another one then."""
+    """Find rows under a ticker that the company takes only later; the lake states another one at the row's time."""
     entities, used = table.values("key"), table.row_time or table.time("valid_at")
     if entities is None or used is None:
         raise NotChecked("no column of tickers")
@@ -158,7 +158,7 @@ def _cik(session: "Session", key: str) -> str | None:
 
 
 def _end(stamp: Column) -> "pd.Series[Any]":
-    """Return the last instant that a stamp may mean: a day counts at its end."""
+    """Return the last instant that a stamp may mean. For a day this is its end."""
     return stamp.start.where(stamp.has_clock, stamp.start + DAY)
 
 

@@ -1,4 +1,4 @@
-"""What a rule of an audit says: rows with hindsight, or why the rule was not applied."""
+"""The findings of an audit's rules: rows with hindsight, or the reason why a rule was not applied."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ WORST = 10
 
 
 class NotChecked(Exception):
-    """A rule that a table gives no basis for; its text says what is missing."""
+    """The table lacks what a rule needs. The message says what is missing."""
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,8 @@ class Finding:
         rule: The rule's name.
         title: What the rows have in common, in a few words.
         count: The number of rows.
-        of: The number of rows that were looked at.
-        meaning: Why the rows lie about the past.
+        of: The number of rows that were checked.
+        meaning: Why the rows misrepresent the past.
         next_step: What to do.
         columns: The names of the columns of the worst rows.
         worst: Up to ten rows, the worst first.
@@ -45,7 +45,7 @@ def finding_of(
 ) -> list[Finding]:
     """Return the finding about the rows where `bad` holds; none if there is no such row.
 
-    words: title, meaning and next step; size: how bad each row is; columns: those to show, besides the entity.
+    words: title, meaning and next step; size: how bad each row is; columns: shown in addition to the entity.
     """
     bad = np.asarray(bad, bool)
     if not bad.any():

@@ -1,11 +1,11 @@
-"""Public facts that betray a table written with hindsight: days on which tickers began, and large splits."""
+"""Public facts that reveal hindsight in a table: the first days of tickers, and large splits."""
 
 from datetime import date
 from typing import NamedTuple
 
 
 class Split(NamedTuple):
-    """A split: its first day in the new basis, and the number of new shares for one old share."""
+    """A split: the first day on the new basis, and the number of new shares for one old share."""
 
     day: date
     ratio: float

@@ -1,4 +1,4 @@
-"""The rule about periods: figures of a quarter or month that count from its end, though they are published later."""
+"""The rule about periods: figures of a quarter or month that are dated by its end, but are published later."""
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ FUNDAMENTAL = {"eps", "revenue", "sales", "income", "profit", "earnings", "ebit"
 
 
 def period_end(table: Table) -> list[Finding]:
-    """Rows whose figures count from the end of their period, or before it."""
+    """Find rows whose figures are dated by the end of their period, or earlier."""
     if "estimate" in table.roles:
         raise NotChecked(f"{table.roles['estimate']} is about a period before its end")
     period = table.time("valid_at")
@@ -46,7 +46,7 @@ def period_end(table: Table) -> list[Finding]:
 
 
 def _typical_gap(table: Table, period: Column) -> float:
-    """Return the median number of days between the periods of an entity, or between all periods without one."""
+    """Return the median number of days between the periods of an entity; without entities, between all periods."""
     entities = table.values("key")
     keys = pd.Series("", index=period.day.index) if entities is None else entities.astype(str)
     unique = pd.DataFrame({"key": keys, "day": period.day}).dropna().drop_duplicates().sort_values(["key", "day"])
@@ -55,7 +55,7 @@ def _typical_gap(table: Table, period: Column) -> float:
 
 
 def _dated_by_period(table: Table) -> list[Finding]:
-    """Rows whose only date is the first or the last day of what they are about, as vendors' series have it."""
+    """Find rows whose only date is the first or the last day of their period, as in the series of data vendors."""
     used = required(table.row_time, "dates")
     days = used.day.dropna()
     gap = _typical_gap(table, used)
@@ -76,7 +76,7 @@ def _fundamentals(table: Table) -> list[str]:
 
 
 def _steps(table: Table) -> list[Finding]:
-    """Fundamental figures of a daily panel that change on the first row of a calendar quarter: joined by period end."""
+    """Find figures of a daily panel that change on the first row of a quarter: they were joined by period end."""
     used = required(table.row_time, "dates")
     names = _fundamentals(table)
     if not names:

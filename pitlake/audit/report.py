@@ -24,12 +24,12 @@ BADGE = (
 
 @dataclass(frozen=True)
 class AuditReport:
-    """What an audit of one table says.
+    """The result of an audit of one table.
 
     Attributes:
         table: The table's name.
         rows: The number of its rows.
-        roles: The column of each meaning, by the meaning.
+        roles: The column of each meaning.
         findings: Rows with hindsight, by rule.
         clean: The rules that found nothing.
         skipped: Why other rules were not applied, by rule.
@@ -62,11 +62,11 @@ class AuditReport:
 
 
 def audit(table: Any, *, lake: Any = None, timezone: str = DEFAULT_ZONE, **columns: str | None) -> AuditReport:
-    """Return how much of the future a table holds, from its own columns, and by the facts of a lake if one is given.
+    """Audit a table for hindsight by its own columns and, if a lake is given, by the facts of the lake.
 
     Args:
         table: A CSV, Parquet or JSON lines file, a URL, or a frame of pandas, polars or Arrow.
-        lake: A lake or its root, whose facts find restated values under first dates and later tickers.
+        lake: A lake or its root. Its facts reveal restated values under first dates, and later tickers.
         timezone: The zone of timestamps without one.
         columns: Names of columns where a guess would be wrong, by meaning: available_at, valid_at, date, key, …
 
@@ -88,7 +88,7 @@ def audit(table: Any, *, lake: Any = None, timezone: str = DEFAULT_ZONE, **colum
     first_roles: dict[str, str] = {}
     for role, column in contents.roles.items():
         first_roles.setdefault(column, role)
-    roles = {role: column for column, role in first_roles.items()}  # without meanings that say the same of one column
+    roles = {role: column for column, role in first_roles.items()}  # without the redundant meanings of a column
     return AuditReport(contents.label, len(contents.rows), roles, tuple(findings), tuple(clean), skipped)
 
 

@@ -1,4 +1,4 @@
-"""The rules of an audit. Each finds rows with values that were not public at the time of the row."""
+"""The rules of an audit. Each rule finds rows with values that were not public at the time of the row."""
 
 from collections.abc import Callable
 from datetime import date, timedelta
@@ -27,7 +27,7 @@ REAL_WEEKENDS = 0.2
 
 
 def future_stamps(table: Table) -> list[Finding]:
-    """Rows of a panel with a value whose own stamp is after the row."""
+    """Find rows of a panel with a value whose stamp is later than the row."""
     if not table.is_panel:
         raise NotChecked("rows have no date beside the stamps of their values")
     used, findings = required(table.time("date"), "row dates"), list[Finding]()
@@ -48,7 +48,7 @@ def future_stamps(table: Table) -> list[Finding]:
 
 
 def same_day(table: Table) -> list[Finding]:
-    """Rows that use a value on the day that its stamp names, though the stamp has no clock time."""
+    """Find rows that use a value on the day of its stamp, although the stamp has no clock time."""
     stamps = [table.time(role) for role in ("available_at", "accepted_at", "filing_date", "announced_at")]
     stamp = next((each for each in stamps if each is not None and not each.has_clock.any()), None)
     if not table.is_panel:
@@ -66,7 +66,7 @@ def same_day(table: Table) -> list[Finding]:
 
 
 def _midnights(table: Table) -> list[Finding]:
-    """Timestamps that are days: a program that compares them counts each from its first second."""
+    """Find timestamps that are days. A program that compares them treats each as the first second of its day."""
     stamp = required(table.time("available_at"), "stamps that say when values became known")
     if not stamp.is_timestamp:
         raise NotChecked(f"{stamp.name} has days, which are not wrong by themselves; count each at its end")
@@ -81,7 +81,7 @@ def _midnights(table: Table) -> list[Finding]:
 
 
 def filing_day(table: Table) -> list[Finding]:
-    """Rows dated by the day of a filing that was accepted later than the day's start."""
+    """Find rows that are dated by a filing's day, although the filing was accepted after the day's start."""
     accepted = table.time("accepted_at")
     filed = table.time("filing_date")
     if accepted is None or filed is None or not accepted.has_clock.any():
@@ -104,7 +104,7 @@ def _is_copy(stamp: Column, filed: Column) -> bool:
 
 
 def restated(table: Table) -> list[Finding]:
-    """Different values of one figure under one stamp: a restatement that is dated as its first value."""
+    """Find different values of one figure under one stamp. A restated value then has the date of the first one."""
     period, stamp, entities = table.time("valid_at"), table.time("available_at"), table.values("key")
     if period is None or stamp is None or entities is None or not table.figures or table.is_panel:
         raise NotChecked("no figures with a company, a period and a stamp")
@@ -124,7 +124,7 @@ def restated(table: Table) -> list[Finding]:
 
 
 def loaded_late(table: Table) -> list[Finding]:
-    """Rows that entered the table long after the time they are dated."""
+    """Find rows that entered the table long after their date."""
     loaded = required(table.time("loaded_at"), "times of loading")
     stamp = table.time("available_at") or table.row_time
     if stamp is None or stamp.name == loaded.name:
@@ -141,7 +141,7 @@ def loaded_late(table: Table) -> list[Finding]:
 
 
 def later_tickers(table: Table) -> list[Finding]:
-    """Rows under a ticker that the company took later."""
+    """Find rows under a ticker that the company took later."""
     entities, used = table.values("key"), table.row_time or table.time("valid_at")
     if entities is None or used is None:
         raise NotChecked("no column of tickers")
@@ -159,7 +159,7 @@ def later_tickers(table: Table) -> list[Finding]:
 
 
 def adjusted_bars(table: Table) -> list[Finding]:
-    """Prices adjusted for splits and dividends that came after their day."""
+    """Find prices that are adjusted for later splits and dividends."""
     used, adjusted, close = table.row_time, table.values("adjusted"), table.values("close")
     if used is None or (adjusted is None and close is None):
         raise NotChecked("no closing prices")
@@ -200,7 +200,7 @@ def adjusted_bars(table: Table) -> list[Finding]:
 
 
 def _smooth(group: pd.DataFrame, day: date, ratio: float) -> pd.Series:
-    """Return the rows before a split, if the price does not fall at it as a price as traded does."""
+    """Return the rows before a split, unless the price falls at the split as an unadjusted price does."""
     before, after = (group[group["day"] < pd.Timestamp(day)], group[group["day"] >= pd.Timestamp(day)])
     nothing = pd.Series(data=False, index=group.index)
     if before.empty or after.empty or (after["day"].iloc[0] - before["day"].iloc[-1]).days > SOONEST_REPORT:
@@ -212,7 +212,7 @@ def _smooth(group: pd.DataFrame, day: date, ratio: float) -> pd.Series:
 
 
 def _broken_cents(group: pd.DataFrame) -> pd.Series:
-    """Return early rows with fractions of a cent, if the late rows have whole cents, as all prices as traded do."""
+    """Return early rows with fractions of a cent, if the late rows have whole cents, as all unadjusted prices do."""
     nothing = pd.Series(data=False, index=group.index)
     cents = group["price"] / CENT
     whole = (cents - cents.round()).abs() < CENT
@@ -223,7 +223,7 @@ def _broken_cents(group: pd.DataFrame) -> pd.Series:
 
 
 def survivors(table: Table) -> list[Finding]:
-    """A table of many companies over years in which none ever leaves."""
+    """Find a table of many companies over several years in which no company ever leaves."""
     entities, used = table.values("key"), table.row_time or table.time("valid_at")
     if entities is None or used is None or plain_name(table.roles["key"]) in NO_COMPANIES:
         raise NotChecked("no column of companies")
@@ -246,7 +246,7 @@ def survivors(table: Table) -> list[Finding]:
 
 
 def closed_days(table: Table) -> list[Finding]:
-    """Prices of days, or of hours, on which the exchange was closed."""
+    """Find prices of days or hours at which the exchange was closed."""
     if not table.has_bars or table.row_time is None:
         raise NotChecked("no prices of days")
     used = table.row_time

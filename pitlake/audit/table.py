@@ -1,4 +1,4 @@
-"""A table as an audit sees it: its rows, the times they state, and what its columns mean."""
+"""A table in the form that an audit needs: its rows, their times, and the meaning of its columns."""
 
 import re
 from collections.abc import Mapping
@@ -62,8 +62,8 @@ TIMES = ("available_at", "accepted_at", "filing_date", "announced_at", "valid_at
 
 @dataclass(frozen=True)
 class Column:
-    """A column of times: its name, whether its type has clock times, and for each row the day, the instant that a
-    program would read the value as (a day's start), and whether it states a clock time; midnights are days.
+    """A column of times. start: the instant that a program would read each value as; for a day, its start. has_clock:
+    whether a value states a clock time; a midnight is a day. is_timestamp: whether the column's type has clock times.
     """
 
     name: str
@@ -75,7 +75,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """A table's rows with its roles: the names of the columns by their meaning."""
+    """The rows of a table, and the names of its columns by their meaning (`roles`)."""
 
     label: str
     rows: "pd.DataFrame"
@@ -93,22 +93,22 @@ class Table:
 
     @cached_property
     def row_time(self) -> Column | None:
-        """The column that says when a row is used: its own date if it also names when its values became known."""
+        """Return the column that says when a row is used: its own date, else the time its values became known."""
         return self.time("date") or self.time("available_at")
 
     @cached_property
     def is_panel(self) -> bool:
-        """Whether rows are dated by their own day and carry the stamps of what was joined to them."""
+        """Return whether rows have dates of their own and carry the stamps of the values joined to them."""
         return self.time("date") is not None
 
     @cached_property
     def has_bars(self) -> bool:
-        """Whether the rows are prices of days."""
+        """Return whether the rows are daily prices."""
         return bool({"close", "adjusted"} & self.roles.keys()) and self.row_time is not None
 
     @cached_property
     def figures(self) -> list[str]:
-        """The columns of numbers, also those with a mark for a missing one, that are neither names nor times."""
+        """Return the columns of numbers, even with marks for missing ones, that are neither names nor times."""
         taken = {*self.roles.values(), *self.times}
         return [
             str(name)
@@ -165,7 +165,7 @@ def read(table: Any, *, timezone: str = DEFAULT_ZONE, names: Mapping[str, str | 
 
 
 def _form(source: Source, name: str, timezone: str) -> ColumnForm | None:
-    """Return how a column spells times; None if it does not hold times. Raises BadInput for a mixture of spellings."""
+    """Return how a column spells times; None if it contains no times. Raises BadInput for mixed spellings."""
     kind = source.types[name]
     is_number, is_named = kind in ("INTEGER", "BIGINT"), any(plain_name(name) in _names(role) for role in TIMES)
     if is_number and not is_named:
@@ -179,14 +179,14 @@ def _form(source: Source, name: str, timezone: str) -> ColumnForm | None:
         times = survey.days + survey.midnights + survey.clock_times
         if times and times >= READABLE * (times + survey.unreadable):
             return form
-        if is_named and times > survey.unreadable:  # Rows without their stamp would be accused.
+        if is_named and times > survey.unreadable:  # Rows with unreadable stamps would be reported.
             problem = f"{times:,} of its values are times, and {survey.unreadable:,} are spelled otherwise"
             raise BadInput(name, problem, "spell all times of a column in one way, such as 2024-02-15")
     return None
 
 
 def _roles(types: Mapping[str, str], forms: Mapping[str, ColumnForm]) -> dict[str, str]:
-    """Return the column of each meaning, by its name."""
+    """Return the column for each meaning, guessed from its name."""
     by_name = {plain_name(name): name for name in types}
     roles: dict[str, str] = {}
     for role in NAMES:

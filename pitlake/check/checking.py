@@ -1,8 +1,8 @@
-"""The worlds a function runs on, and the meaning of a difference between two of them.
+"""The worlds that a function runs on, and the meaning of a difference between two of them.
 
-At an instant T the result must be the same on the lake, on the lake cut at T, on lakes with another future, and, if
-rows were published late, on the same lake cut at T. A result that is a history (a table with many dates) must have the
-same rows up to T on all of these, even if it is asked as of the end.
+At an instant T the result must be the same on the lake, on the lake cut at T, and on lakes with another future. If rows
+were published late, it must also be the same on that lake cut at T. A result that is a history (a table with many
+dates) must have the same rows up to T on all of these, even if the function runs as of the end.
 """
 
 import os
@@ -58,11 +58,11 @@ def check(  # noqa: PLR0913 - all that a check is asked for
     allow: Sequence[str | Path] = (),
     progress: Callable[[str], None] = lambda _text: None,
 ) -> LookAheadReport:
-    """Run a function on many worlds of a lake and return the parts of its results that depend on unpublished rows.
+    """Run a function on many worlds of a lake and report the parts of its results that depend on unpublished rows.
 
     Args:
         function: `panel(session)` or `panel(session, as_of)`, at the top level of a file; or "FILE.py::NAME".
-        since: The first instant; a date counts at its end in New York.
+        since: The first instant; a date means its end in New York.
         until: The last instant.
         every: The interval between instants: hour, day, week or month.
         trials: The number of instants to try, spread evenly.
@@ -118,8 +118,8 @@ def _instant(text: str | date, field: str) -> datetime:
 
 @dataclass(frozen=True)
 class _Pair:
-    """Two runs that must agree as of `at`, one with later rows and one without. rebuild: makes the second run's world
-    when only some datasets are cut.
+    """Two runs that must agree as of `at`, one with later rows and one without. rebuild: makes the world of the second
+    run for a cut of only some datasets.
     """
 
     at: datetime
@@ -187,7 +187,7 @@ class _Checking:
         return self.report
 
     def _refuse_empty(self, base: Answer, in_history: int) -> None:
-        """Raise BadInput for a check that compared nothing about the past, because it has no verdict."""
+        """Raise BadInput for a check that compared nothing about the past, because such a check proves nothing."""
         reasons = sorted(self.report.skipped, key=lambda reason: -self.report.skipped[reason])
         sizes = {reply.answer.rows for reply in self.alone.values() if reply.answer is not None}
         if self.report.history_by is None and not base.names_rows and len(sizes) > 1:
@@ -213,7 +213,7 @@ class _Checking:
         )
 
     def _run(self, tasks: Sequence[Task]) -> list[list[TaskReply]]:
-        """Run tasks. A task that fails with only some datasets, or asks for others, is repeated with all."""
+        """Run tasks. A task that has only some datasets is repeated with all if it fails or opens others."""
         self.runs += len(tasks)
         self.progress(f"checking {self.check.function}: {self.runs} runs, {self.report.compared} results compared")
         answers = self.children.run(tasks)
@@ -257,7 +257,7 @@ class _Checking:
     def _late_pairs(self, at: datetime) -> Iterator[_Pair]:
         """Yield the pair of worlds in which some rows were published late, as of the instant itself.
 
-        As of a later instant, rows that are dated before their publication would be hidden by the check itself.
+        As of a later instant, the check itself would hide rows that are dated before their publication.
         """
         worlds, seed = self.worlds, int(at.timestamp())
         late = worlds.delayed(at, seed)
@@ -317,7 +317,7 @@ class _Checking:
             self._add("clock", self.check.until, difference, words)
 
     def _check_memory(self, moments: Sequence[datetime]) -> None:
-        """Repeat the runs in one process, the latest first, which shows results of a cache."""
+        """Repeat the runs in one process, latest first, to reveal cached results."""
         instants = (self.check.until, *sorted(({*moments} & self.alone.keys()) - {self.check.until}, reverse=True))
         (replies,) = self._run([self._task(self.full, *instants)])
         for at, reply in zip(instants[1:], replies[1:], strict=True):
@@ -337,7 +337,7 @@ class _Checking:
                 self.report.findings.append(Finding(kind=sighting.kind, at=at, where=sighting.where))
 
     def _causes(self) -> dict[str, tuple[str, ...]]:
-        """Return the datasets whose later rows by themselves change a column, found by cutting each one separately."""
+        """Return the datasets whose later rows alone change a column. Each dataset is cut separately."""
         causes: dict[str, tuple[str, ...]] = {}
         for column, (pair, _) in self.examples.items():
             candidates = [

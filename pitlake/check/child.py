@@ -1,4 +1,4 @@
-"""The processes that run a checked function. Each forks a new one for each task.
+"""The processes that run a checked function. Each forks a new process for each task.
 
 A fork has imported pitlake and pandas but never the user's module, so no task sees an earlier task's caches. The
 processes are forks themselves, because the imports cost more than a task. Tasks and replies go through a pair of pipes
@@ -39,7 +39,7 @@ __all__ = ["InProcess", "main"]  # imported here once, for all forks
 
 
 def main() -> None:
-    """Run the tasks of each pair of pipes until it ends, one process for each. The pairs are the arguments."""
+    """Run the tasks of each pair of pipes until it ends, with a process for each pair. The pairs are the arguments."""
     for library in ("pandas", "polars", *readers.MODULES):
         with suppress(ImportError):
             import_module(library)  # Import it before forking, because the import takes a second.
@@ -111,7 +111,7 @@ def run(task: Task, prepared: duckdb.DuckDBPyConnection) -> list[TaskReply]:
         return [TaskReply(None, str(error), (error.field, error.problem, error.next_step))]
     replies, sessions = [], ExitStack()
     for at in task.instants:
-        sessions.close()  # The last one ends with the process, which takes less time.
+        sessions.close()  # The last session ends with the process, which takes less time.
         reply = _call(task, watch, function, at, takes_as_of, sessions)
         watch.note_data_modules(before)
         replies.append(replace(reply, sightings=tuple(watch.sightings)))

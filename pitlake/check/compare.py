@@ -85,7 +85,7 @@ def _rows(answer: Answer) -> list[Row]:
 def _key(
     left: tuple[Answer, list[Row]], right: tuple[Answer, list[Row]], names: Sequence[str], time: str | None
 ) -> tuple[str, ...]:
-    """Return the fewest columns that identify a row in both results: the index and the date, then others in order."""
+    """Return the fewest columns that identify a row in both results: the index, the date, then others in order."""
     index = [name for name in dict.fromkeys((*left[0].index, *right[0].index)) if name in names]
     key = list(dict.fromkeys([*([time] if time else []), *index]))
     both = (left[1], right[1])
@@ -116,7 +116,7 @@ def _identity(row: Row, key: Sequence[str]) -> tuple[str, ...]:
 def _matched(
     left: Sequence[Row], right: Sequence[Row], key: Sequence[str]
 ) -> tuple[list[tuple[Row, Row]], list[Row], list[Row]]:
-    """Return the pairs of rows with the same key, and the rows without a partner; equal keys are paired in order."""
+    """Return the pairs of rows with the same key, in order if several have it, and the rows without a match."""
     waiting: dict[tuple[str, ...], list[Row]] = defaultdict(list)
     for row in sorted(right, key=_order):
         waiting[_identity(row, key)].append(row)
@@ -133,7 +133,7 @@ def _matched(
 def _unmatched(
     left: list[Row], right: list[Row], key: Sequence[str], names: Sequence[str], time: str | None
 ) -> Iterator[tuple[str, Row, Any, Any]]:
-    """Yield the differences of rows without a partner: the column of the key in which they differ, or the row."""
+    """Yield the differences of rows without a match: the key column in which they differ, or the whole row."""
     for name in key:
         rest = [other for other in key if other != name]
         if name == time or not rest or not left or not right:

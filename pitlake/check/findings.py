@@ -25,12 +25,12 @@ class Finding:
 
     Attributes:
         kind: a key of KINDS.
-        at: the instant after which nothing may matter.
+        at: the instant; rows after it must not affect the output.
         column: the output; "" for the function as a whole.
         row: the name of the example's row.
         with_future: the value with later rows.
         without_future: the value without them.
-        datasets: the datasets whose later rows alone make the difference.
+        datasets: the datasets whose later rows alone cause the difference.
         world: how the lake was changed.
         where: the responsible line of the function's code, if known.
     """

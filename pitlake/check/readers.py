@@ -1,6 +1,6 @@
-"""Functions of libraries that open files in native code, where Python's audit events do not see them.
+"""Library functions that open files in native code, where Python's audit events do not see them.
 
-`wrap` replaces them by functions that give the paths they are called with to each of `reports`.
+`wrap` replaces them with functions that pass the paths to each callback in `reports`.
 """
 
 import glob
@@ -79,7 +79,7 @@ def _class(reader: type) -> type:
 
 
 def _wrap_connections(duckdb: Any) -> None:
-    """Watch the methods of DuckDB's connections too, which look for frames beyond the wrapper's own variables."""
+    """Also watch the methods of DuckDB's connections, which search for frames in the variables of their callers."""
     connection, connect = duckdb.DuckDBPyConnection, duckdb.connect
     for name in filter(re.compile(_READERS["duckdb"]).fullmatch, dir(connection)):
         setattr(connection, name, _function(name, getattr(connection, name)))
@@ -109,7 +109,7 @@ def _function(name: str, reader: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _paths(values: list[Any]) -> Iterator[str]:
-    """Yield the paths of the first argument that is one, or several."""
+    """Yield the paths in the first argument, which is a path or several."""
     for value in values:
         several = value if isinstance(value, list | tuple) else [value]
         paths = [os.fspath(each) for each in several if isinstance(each, str | os.PathLike)]

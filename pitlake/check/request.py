@@ -1,4 +1,4 @@
-"""What a check is asked for, and what it reports."""
+"""The arguments of a check, and its report."""
 
 import random
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ class Check:
         every: the interval between instants, a key of STEPS.
         trials: the number of instants to try, spread evenly.
         datasets: the datasets its sessions bind; None for all.
-        time: the column that dates the rows of a history; found by its name or index where it is None.
+        time: the column that dates the rows of a history; None to find it by name or index.
         allowed: files it may read.
     """
 
@@ -55,8 +55,8 @@ class Check:
         return [self.since + number * STEPS[self.every] for number in sorted(chosen)]
 
     def cuts(self, first: datetime) -> list[datetime]:
-        """Return instants at which a history is cut, one in each of equal spans between the two ends, at any time of
-        day. first: when its first row is in the past; before that, nothing of it can be compared.
+        """Return the instants at which a history is cut: a random one in each of `trials` equal spans between its ends.
+        first: when its first row is in the past; before that, nothing of it can be compared.
         """
         rng = random.Random(self.trials)  # noqa: S311 - the same instants each time
         since = self.since if first >= self.until else max(self.since, first)

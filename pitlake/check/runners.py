@@ -77,7 +77,7 @@ def started(count: int) -> Iterator[Runners]:
 
 
 def _start(descriptors: Sequence[int]) -> subprocess.Popen[bytes]:
-    """Start the processes that read tasks from and write replies to each pair of descriptors, which they now own."""
+    """Start the processes that own these pairs of descriptors: one to read tasks from, one to write replies to."""
     settings = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
     paths = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
     try:

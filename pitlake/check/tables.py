@@ -62,7 +62,7 @@ class Answer:
         return next((column for column in (*self.times, *name_columns) if column in dated), None)
 
     def _tells_rows_apart(self, column: str) -> bool:
-        """Return whether a text column identifies each row: a table with one row per company is a snapshot of one
+        """Return whether a text column identifies each row. A table with one row per company is a snapshot of one
         instant.
         """
         values = self.columns[column]
@@ -78,10 +78,10 @@ class Answer:
 def public_from(values: Sequence[Any]) -> list[datetime | None]:
     """Return the instants from which rows with these dates are in the past.
 
-    Midnights are days unless the column has other clock times, which are read as UTC if they have no zone. A day is in
-    the past from its end in New York.
+    Midnights are days unless the column has other clock times. Times without a zone are UTC. A day is in the past from
+    its end in New York.
     """
-    # Equal instants of two zones differ, because each may be a midnight of its own.
+    # Equal instants of two zones differ, because each may be a midnight in its zone.
     names = [
         (value, value.tzinfo) if isinstance(value, datetime) else value if isinstance(value, date) else repr(value)
         for value in values

@@ -59,7 +59,7 @@ class Task:
     Attributes:
         instants: the instants of the calls, in this order.
         datasets: the datasets its sessions bind; None for all.
-        clock: how far the machine's clock seems to be ahead.
+        clock: how far ahead the machine's clock appears to be.
         paths: the folders that modules are imported from.
         lake: the lake's location, for the contracts of mounted tables.
         folder: for temporary files.
@@ -77,7 +77,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Sighting:
-    """An action of a call that cannot be dated by a lake.
+    """An action during a call that a lake cannot date.
 
     `kind`: the kind of the finding; `subject`: the file or address; `where`: the line of code.
     """

@@ -1,7 +1,7 @@
 """Watches all actions of a call except queries of its session: other sessions, files, network requests, the clock.
 
-It is used in a process that runs one task. Other sessions are opened on the task's world. Actions that cannot be dated
-by a lake are recorded with the line of the user's code.
+It is used in a process that runs one task. Other sessions are opened on the task's world. Actions that a lake cannot
+date are recorded with the line of the user's code.
 """
 
 import ast
@@ -122,7 +122,7 @@ class Watch:
             setattr(Session, name, self._noting_failures(getattr(Session, name)))
 
     def _noting_failures(self, method: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the method. If a call fails, the function may need any dataset."""
+        """Wrap a method. After a failed call, the function may need any dataset."""
 
         @wraps(method)
         def noting(*arguments: Any, **options: Any) -> Any:
@@ -163,7 +163,7 @@ class Watch:
                 self._note_file(path)
 
     def note_data_modules(self, before: Collection[str]) -> None:
-        """Note the modules of the user, imported since, that hold data instead of code."""
+        """Record the user's modules, imported since `before`, that contain data instead of code."""
         for name, module in [(name, module) for name, module in sys.modules.items() if name not in before]:
             path = os.path.realpath(getattr(module, "__file__", None) or "")
             own = (
@@ -194,7 +194,7 @@ class Watch:
 
 
 def _holds_data(path: str) -> bool:
-    """Return whether a module defines no function or class, and has a long literal."""
+    """Return whether a module defines no function or class and has a long literal."""
     try:
         tree = ast.parse(Path(path).read_bytes())
     except (OSError, SyntaxError, ValueError):
@@ -218,8 +218,8 @@ def _writes(mode: Any, flags: Any) -> bool:
 def _line_of_user(frame: FrameType | None, *, through_ours: bool, directly: bool = False) -> str | None:
     """Return the nearest calling line outside any library.
 
-    Return None if the caller is an import, or is pitlake and `through_ours` is false. directly: also if a library
-    called, other than Python's own, because libraries start workers of their own.
+    Return None if the caller is an import, or is pitlake and `through_ours` is false. directly: also return None if a
+    library other than Python's own called, because libraries start their own workers.
     """
     while frame is not None:
         name = frame.f_code.co_filename

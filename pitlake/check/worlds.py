@@ -1,6 +1,6 @@
 """Other worlds of one lake version: cut at an instant, with another future, or with rows that were published later.
 
-A world is a `Snapshot`. Its files are the lake's own where nothing changed, and rewritten files in a folder otherwise.
+A world is a `Snapshot`. It uses the lake's own files where nothing changed, and otherwise rewritten files in a folder.
 The lake itself is only read.
 """
 
@@ -56,9 +56,9 @@ class Worlds:
     def altered(self, at: datetime, seed: int, until: datetime) -> Snapshot:
         """Return a world that is the same up to an instant, and different afterwards, with those rows in another order.
 
-        Files without later rows are the lake's own, so that sessions reuse what they cut from them. Numbers are
-        changed; texts are permuted, so that each remains a valid value. It ends at `until`, or with the month after
-        `at` if that is later.
+        Files without later rows are the lake's own, so that sessions can reuse their cuts. Numbers are changed; strings
+        are permuted, so that each remains a valid value. The world ends at `until`, or with the month after `at` if
+        that is later.
         """
         end = min(at + AFTER, max(until, at + MONTH))
         rng = np.random.default_rng(seed)
@@ -129,7 +129,7 @@ class Worlds:
         return Snapshot(snapshot.version, tables)
 
     def _rewritten(self, file: DataFile, change: Callable[[pa.Table], pa.Table]) -> list[DataFile]:
-        """Return the files that replace a file after a change of its rows: one per month, none if no rows are left."""
+        """Return the files that replace a file after a change of its rows: one per month; none if no rows are left."""
         rows = change(_read(file))
         if not len(rows):
             return []

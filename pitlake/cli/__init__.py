@@ -62,7 +62,7 @@ EXTRAS = {
     "forge": ("anthropic", *_CALENDAR, "genai_prices", "jinja2", "openai", "pydantic", "pydantic_ai", "yaml"),
 }
 """Optional modules that commands need, by the extra of pitlake that installs them."""
-_GARBAGE = 50_000  # more objects before a look for garbage than by default
+_GARBAGE = 50_000  # objects before a garbage collection, more than by default
 FAILED, BAD_INPUT, INTERRUPTED, READER_GONE = 1, 2, 130, 141
 _PASSWORD = re.compile(r"(?<=://)\S*:\S*(?=@)")
 EXIT_CODES = "Exit codes: 0 success, 1 failure, 2 bad input, 130 interrupted, 141 stdout was closed."
@@ -115,10 +115,10 @@ def cli(context: click.Context) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command line and exit with its code."""
-    # Most commands are short: a look for garbage finds little while they import modules and when they end.
+    # Most commands are short. Garbage collection finds little while they import modules and when they end.
     gc.set_threshold(_GARBAGE)
     code = invoke(arguments)
-    if "duckdb" not in sys.modules:  # DuckDB reports what is never collected as leaked.
+    if "duckdb" not in sys.modules:  # DuckDB reports uncollected objects as leaks.
         gc.freeze()
     sys.exit(code)
 

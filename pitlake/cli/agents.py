@@ -1,4 +1,4 @@
-"""`pitlake agents …`: the agent kit in a project. pitlake.agents implements it."""
+"""`pitlake agents …`: the agent kit in a project, implemented by pitlake.agents."""
 
 import os
 from pathlib import Path

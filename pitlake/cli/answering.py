@@ -1,4 +1,4 @@
-"""How commands answer: the shared output options, the rows in the chosen format, and an optional receipt.
+"""The answers of commands: shared output options, rows in the chosen format, and an optional receipt.
 
 `render` formats rows; pitlake.answers.page makes envelopes.
 """

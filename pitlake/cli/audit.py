@@ -1,4 +1,4 @@
-"""`pitlake audit TABLE`: how much of the future does the table hold?"""
+"""`pitlake audit TABLE`: which rows of the table contain hindsight?"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

@@ -35,7 +35,7 @@ def command(
     service = QueryService(viewpoint=viewpoint, keep_receipts=receipts)
     if not http:
         service.open_ahead()
-    # The SDK takes longest to import.
+    # The SDK is the slowest import.
     from pitlake.mcp.server import serve_stdio, server
 
     if http:

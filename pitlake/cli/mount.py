@@ -215,7 +215,7 @@ def _sentences(done: "Mounted") -> list[str]:
     types = {mounted.column.name: mounted.column.type for mounted in done.mount.columns}
     for column, rows in done.later.items():
         if column == done.mount.valid_at:
-            continue  # A business date may lie ahead.
+            continue  # A business date may be in the future.
         of = f"{rows:,} of {render.count(done.rows, 'row')} {'has' if rows == 1 else 'have'}"
         question = "a plan or hindsight?"
         if done.is_new and done.mount.available_at and types[column] not in ("json", "strings"):

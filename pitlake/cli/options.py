@@ -1,4 +1,4 @@
-"""The options commands share: the lake, its version, the instant to ask as of (or open mode, by name), the output."""
+"""Options shared by commands: the lake, its version, --as-of or open mode (which must be requested), and the output."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -42,7 +42,7 @@ hindsight_option = click.option(
 
 
 def model_options(command: Decorated) -> Decorated:
-    """Add the options that name the language model which asks: model, require."""
+    """Add the options that name the language model that asks: model, require."""
     for option in (
         click.option(
             "--require",
@@ -90,7 +90,7 @@ output_option = click.option(
 
 
 def format_option(forms: Sequence[str], what: str = "answer") -> Callable[[Decorated], Decorated]:
-    """Return the `--format` option with these formats, of which the first is the default. what: what is written."""
+    """Return the `--format` option with these formats; the first is the default. what: what is written."""
     return click.option(
         "--format",
         "form",

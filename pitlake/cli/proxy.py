@@ -1,4 +1,4 @@
-"""`pitlake proxy -- COMMAND`: cuts another MCP server's answers off at T. pitlake.proxy implements the proxy."""
+"""`pitlake proxy -- COMMAND`: cuts off another MCP server's answers at T. pitlake.proxy implements the proxy."""
 
 import json
 from collections.abc import Callable

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ROWS_IN_TABLE = 200
 CELL_WIDTH = 80
-LEAST_WIDTH = 20  # below that a column is dropped rather than shortened
+LEAST_WIDTH = 20  # A narrower column is dropped, not shortened.
 GUTTER = 3  # between two columns
 PLUMBING = frozenset(
     ("available_at_source", "available_at_basis", "release_rule", "acceptance_rule", "acceptance_raw", "evidence")
@@ -111,10 +111,10 @@ def _resolved(target: Path) -> Path:
 
 
 def grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
-    """Format texts as a table.
+    """Format strings as a table.
 
-    On a terminal, the table fits the width: what a row says comes first, then when it became public, and PLUMBING
-    last. Columns are shortened, then dropped from the right. A message on stderr names the dropped columns.
+    On a terminal, the table fits the width: content comes first, then the time of publication, then the columns in
+    PLUMBING. Columns are shortened, then dropped from the right. A message on stderr names the dropped columns.
     """
     is_terminal = sys.stdout.isatty()
     places = list(range(len(head)))
@@ -136,8 +136,8 @@ def grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
 
 
 def _fitting(head: Sequence[str], natural: Sequence[int], width: int) -> dict[int, int]:
-    """Return the columns that fit, in order, each with its width. The main columns have priority, and the proof comes
-    last. The first column, instants and ids are never shortened, and other columns not below LEAST_WIDTH.
+    """Return the columns that fit, in order, each with its width. The main columns have priority; the proof comes last.
+    The first column, instants and ids are never shortened, and other columns never below LEAST_WIDTH.
     """
     widths: dict[int, int] = {}
     for place in sorted(range(len(head)), key=lambda place: (place and _importance(head[place]), place)):
@@ -165,7 +165,7 @@ def printable(text: str) -> str:
 
 
 def cells_of(text: str) -> int:
-    """Return the number of cells that a text takes on a terminal."""
+    """Return the number of terminal cells that a string occupies."""
     if text.isascii():
         return len(text)
     wide = sum(unicodedata.east_asian_width(mark) in ("F", "W") for mark in text)
@@ -173,7 +173,7 @@ def cells_of(text: str) -> int:
 
 
 def fit(text: str, cells: int) -> str:
-    """Return a text that takes this number of cells: padded with spaces, or shortened to end in an ellipsis."""
+    """Return a string of this number of cells: padded with spaces, or shortened with an ellipsis."""
     shortened = text
     while text and cells_of(shortened) > cells:
         text = text[:-1]

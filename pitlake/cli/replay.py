@@ -1,4 +1,4 @@
-"""`pitlake replay RECEIPT`: repeats a question and checks the answer, or names the missing part."""
+"""`pitlake replay RECEIPT`: repeats a question and checks the answer, or names what is missing."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""`pitlake run QUERY`: a query of the catalogue with its parameters as options. The commands follow from the catalogue.
+"""`pitlake run QUERY`: a query of the catalogue with its parameters as options.
 
 `pitlake run` alone lists the queries. sql/queries defines them.
 """

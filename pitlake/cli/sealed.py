@@ -71,7 +71,7 @@ def command(
 
 
 def _names(files: tuple[str, ...]) -> dict[str, str]:
-    """Return each file by the name of its table."""
+    """Return the files by the names of their tables."""
     tables: dict[str, str] = {}
     for text in files:
         assignment = re.fullmatch(r"([^\W\d]\w*)=(.+)", text)

@@ -1,4 +1,4 @@
-"""`pitlake search`: texts that match words or are near in meaning, best match first. `searches` selects the query."""
+"""`pitlake search`: matching texts, best match first, by words or meaning. `searches` selects the query."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args

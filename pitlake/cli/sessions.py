@@ -1,4 +1,4 @@
-"""How commands open a session: the shared options as one decorator, a progress message, and the SQL's text."""
+"""Opening a session from a command: the shared options as a decorator, a progress message, and the SQL text."""
 
 import os
 import sys
@@ -39,8 +39,8 @@ _ARGUMENTS = ("as_of", "open_mode", "version", "known_by", "lake", "isolation", 
 def session_options(command: Decorated, *, required: bool = True) -> Decorated:
     """Add the options of a command that opens a session; the command receives a `viewpoint`.
 
-    required: whether an instant or open mode is required. If not, the viewpoint is None without either, and the command
-    receives the `lake` too.
+    required: whether an instant or open mode is required. If not, the viewpoint may be None, and the command also
+    receives the `lake`.
     """
 
     @wraps(command)
@@ -48,7 +48,7 @@ def session_options(command: Decorated, *, required: bool = True) -> Decorated:
         arguments = {name: options.pop(name) for name in _ARGUMENTS if name in options}
         if not required:
             options["lake"] = arguments["lake"]
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy starts a thread per core, which takes a while.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # Otherwise numpy slowly starts a thread per core.
         is_named = arguments["as_of"] is not None or arguments["open_mode"]
         viewpoint = parse_viewpoint(**arguments) if required or is_named else None
         if viewpoint and viewpoint.isolation == "process":
@@ -91,7 +91,7 @@ def opened(viewpoint: "Viewpoint", datasets: Collection[str] | None = None) -> I
 
 
 def typed(read: Callable[[], str], field: str = "SQL") -> str:
-    """Read a text that the user types, pipes in or names as a file. field: the argument's name in errors.
+    """Read a value that the user types, pipes in or names as a file. field: the argument's name in errors.
 
     Raises BadInput if it is not text or can't be read.
     """
@@ -105,7 +105,7 @@ def typed(read: Callable[[], str], field: str = "SQL") -> str:
 
 @contextmanager
 def working(what: str) -> Iterator[Callable[[str], None]]:
-    """Show a text and the time on a stderr terminal while the block runs. The block may replace the text."""
+    """Show a message and the time on a stderr terminal while the block runs. The block may replace the message."""
     if not sys.stderr.isatty() or os.environ.get("TERM") in ("dumb", "unknown"):
         yield lambda _text: None
         return
@@ -120,7 +120,7 @@ def working(what: str) -> Iterator[Callable[[str], None]]:
 
 
 def _spin(texts: Sequence[str], done: threading.Event) -> None:
-    """Show the last text and the time on one line of stderr until the work is done, and then remove the line."""
+    """Show the last message and the time on one line of stderr until the work is done, and then remove the line."""
     began = time.monotonic()
     for frame in cycle(FRAMES):
         line = f"{frame} {texts[-1]} {timedelta(seconds=int(time.monotonic() - began))}"

@@ -1,6 +1,6 @@
-"""`pitlake shell`: one session, statement after statement. The session runs SQL, and the shell runs dot commands.
+"""`pitlake shell`: one session that runs statement after statement. The session runs SQL; the shell runs dot commands.
 
-The session decides what SQL may see. For a piped script there is no prompt, and a failure ends with exit code 2.
+The session decides what SQL may see. A piped script gets no prompt, and a failure ends with exit code 2.
 """
 
 import sys
@@ -79,7 +79,7 @@ class Shell:
 
 
 def _statements() -> Iterator[str]:
-    """Yield statements as typed: a dot command is one line, SQL goes on to a line that ends with a semicolon."""
+    """Yield statements as typed. A dot command is one line; SQL continues up to a line that ends with a semicolon."""
     lines: list[str] = []
     while True:
         try:

@@ -56,7 +56,7 @@ def report(name: str, lake: str | None, form: str, output: Path | None) -> None:
 
 
 def _shown(value: Any) -> str:
-    """Return a figure or fact for people: the first and the last instant of the holdout, and four digits of a ratio."""
+    """Format a figure or fact for people: the first and last instant of the holdout, and ratios with four digits."""
     if value is None:
         return ""
     if isinstance(value, list):

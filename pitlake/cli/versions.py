@@ -1,4 +1,4 @@
-"""`pitlake versions`: the lake's versions, newest first, and the counts of each commit, from the lake's log alone."""
+"""`pitlake versions`: the lake's versions, newest first, and the counts of each commit. Only the lake's log is read."""
 
 from itertools import islice
 

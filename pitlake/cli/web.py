@@ -1,4 +1,4 @@
-"""`pitlake web`: the time machine as web pages on this machine. pitlake.web implements the pages."""
+"""`pitlake web`: the time machine as web pages on this machine, implemented by pitlake.web."""
 
 from datetime import timedelta
 from typing import Any

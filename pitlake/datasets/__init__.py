@@ -1,4 +1,4 @@
-"""All datasets' contracts: one module per dataset, each with one `DATASET`. The file name is the dataset's name.
+"""The contracts of all datasets: one module per dataset, each with one `DATASET`. The file name is the dataset's name.
 
 To add a dataset, add a file here; no registration is needed.
 """

@@ -1,4 +1,4 @@
-"""Gaps that datasets of outside providers share, for items that are not records. This module defines no dataset."""
+"""Gaps shared by datasets of outside providers, for items that are not records. This module defines no dataset."""
 
 from pitlake.contract import GapRule
 

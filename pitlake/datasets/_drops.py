@@ -1,4 +1,4 @@
-"""The availability and gaps that all datasets of dropped files share. `assets.drops` fills these datasets."""
+"""The availability and gaps shared by all datasets of dropped files. `assets.drops` fills these datasets."""
 
 from pitlake.contract import GapRule
 

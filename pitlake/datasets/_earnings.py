@@ -1,4 +1,4 @@
-"""Columns and gaps that the datasets of earnings calls share. No dataset lives here."""
+"""Columns and gaps shared by the datasets of earnings calls. This module defines no dataset."""
 
 import os
 from datetime import timedelta
@@ -14,9 +14,9 @@ CALL = (
     Column("fiscal_year", "int", "The company's fiscal year that the call is about.", required=True),
     Column("fiscal_quarter", "int", "Fiscal quarter the call is about, 1 to 4.", required=True, minimum=1, maximum=4),
 )
-# The publication lag of a call's text. No source states when the text came out or when the call ended, so a lag is
-# added to the start of the call. A call is assumed to last at most two hours, and its text is never public within an
-# hour after the end.
+# The publication lag of a transcript. No source states when the transcript was published or when the call ended, so a
+# lag is added to the start of the call. A call is assumed to last at most two hours. Its transcript is never public
+# within an hour after the end.
 LAG_VARIABLE = "PITLAKE_PUBLICATION_LAG_MINUTES"
 DEFAULT_LAG = timedelta(hours=24)
 LEAST_LAG = timedelta(hours=3)
@@ -45,7 +45,7 @@ PUBLISHED = (
 def publication_lag(minutes: str | None = None, field: str = LAG_VARIABLE) -> timedelta:
     """Return the lag to add to a call's start: the given minutes, else $PITLAKE_PUBLICATION_LAG_MINUTES, else a day.
 
-    Raises BadInput for less than LEAST_LAG or more than DEFAULT_LAG.
+    Raises BadInput if it is less than LEAST_LAG or more than DEFAULT_LAG.
     """
     text = minutes or os.environ.get(LAG_VARIABLE) or ""
     if not text:

@@ -1,6 +1,6 @@
-"""Gaps that every feed of an outside source may have, because they concern a whole answer rather than one record.
+"""Gaps that any feed of an outside source may have, because they concern a whole response rather than one record.
 
-No dataset lives here. `assets.feeds.runs` makes these gaps; contracts of outside datasets list them.
+`assets.feeds.runs` makes these gaps, and contracts of outside datasets list them. This module defines no dataset.
 """
 
 from pitlake.contract import SEEN_LATER, GapRule

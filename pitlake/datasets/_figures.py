@@ -1,4 +1,4 @@
-"""Gaps that datasets of providers' figures share: bars, earnings, corporate actions. No dataset lives here."""
+"""Gaps shared by datasets of providers' figures: bars, earnings, corporate actions. This module defines no dataset."""
 
 from pitlake.contract import GapRule
 

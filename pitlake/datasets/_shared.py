@@ -1,4 +1,4 @@
-"""Columns with the same meaning in several datasets, defined once so that they stay the same. No dataset lives here."""
+"""Columns with the same meaning in several datasets, defined once so that they stay equal."""
 
 from dataclasses import replace
 
@@ -95,8 +95,8 @@ FILING_GAPS = (UNDATED_FILING, WITHHELD, NO_FILING, FUTURE)
 
 
 def unreadable(*columns: str) -> tuple[GapRule, ...]:
-    """Return one rule per column: a field with an invalid value makes the whole record a gap. Replacing the value with
-    null would lose it silently.
+    """Return one rule per column. A field with an invalid value makes the whole record a gap, because replacing the
+    value with null would lose it silently.
     """
     return tuple(
         GapRule(

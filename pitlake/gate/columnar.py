@@ -1,7 +1,7 @@
 """The gate over an Arrow table: the verdicts of `rules.check_item` for each row, in bulk.
 
-The types that the lake stages are checked in bulk: instants in UTC, texts, numbers and lists of them. `hidden` finds
-forbidden keys in them, by the rules. Rows with any other type are checked one by one as items.
+The types that the lake stages are checked in bulk: instants in UTC, strings, numbers and lists of these. `hidden` finds
+forbidden keys in them by the same rules. Rows with any other type are checked one by one as items.
 """
 
 from collections.abc import Collection
@@ -48,17 +48,17 @@ class Violations:
 
 @dataclass(frozen=True)
 class _Cutoff:
-    """The cut-off in two forms: for comparing single values and whole columns."""
+    """The cut-off in two forms: for single values and for whole columns."""
 
     moment: datetime | None
     micros: int | None
 
 
 def violations_in(table: pa.Table, cutoff: datetime | None, json_columns: Collection[str] = ()) -> Violations:
-    """Return the first rule each row breaks, as `rules.check_item` finds it for the row as an item.
+    """Return the first rule that each row breaks, as `rules.check_item` does for a single item.
 
-    `cutoff` is an aware datetime; None skips only the cut-off. `json_columns` names columns whose texts are mostly
-    JSON, a hint for speed that does not affect verdicts. Raises BadInstant for an invalid cut-off.
+    `cutoff` is an aware datetime; None skips only the cut-off. `json_columns` names columns whose strings are mostly
+    JSON. This hint affects only the speed. Raises BadInstant for an invalid cut-off.
     """
     limit = _cutoff(cutoff)
     violations = Violations()
@@ -106,7 +106,7 @@ def _record(violations: Violations, batch: pa.RecordBatch, codes: Codes, limit: 
             violations.codes[CODES[number]] = violations.codes.get(CODES[number], 0) + int(count)
     for row in np.flatnonzero(codes)[: SHOWN_ROWS - len(violations.rows)]:
         verdict = check_item(row_item(batch, row), limit.moment, f"row {start + row}")
-        detail = verdict.detail if verdict else ""  # If the two ever differ, the verdict of the bulk check counts.
+        detail = verdict.detail if verdict else ""  # If the two ever differ, the bulk check decides.
         violations.rows.append((int(start + row), CODES[codes[row] - 1], detail))
 
 
@@ -127,8 +127,8 @@ def _first_faults(batch: pa.RecordBatch, limit: _Cutoff, json_columns: Collectio
 
 
 def _clock_faults(batch: pa.RecordBatch, limit: _Cutoff) -> Codes:
-    """Return the first rule about clock and source tag that each row breaks, 0 for none. If a row breaks several, the
-    last one assigned below is returned.
+    """Return the first rule about clock and source tag that each row breaks; 0 for none. For a row that breaks several,
+    this is the last one assigned below.
     """
     array = batch.column("available_at")
     values = np.frombuffer(array.buffers()[1], np.int64)[array.offset : array.offset + len(array)]

@@ -1,7 +1,7 @@
-"""Finds the values of an Arrow array that contain a forbidden key, in the JSON of texts and lists of texts.
+"""Finds the values of an Arrow array that contain a forbidden key, in the JSON of strings and lists of strings.
 
 Vectorised and exact: numpy and Arrow's linear-time regular expressions select a superset of suspects, and only
-`rules.forbidden_path` decides. Types whose names or keys could be forbidden are excluded: see `in_bulk`.
+`rules.forbidden_path` decides. Types whose names or keys could be forbidden are excluded (see `in_bulk`).
 """
 
 import numpy as np
@@ -13,13 +13,13 @@ from pitlake.gate.rules import FORBIDDEN_KEYS, UNSEEN, forbidden_path
 
 Mask = npt.NDArray[np.bool_]
 
-# A text with fewer openers than this can't be nested deeper than rules.MAX_DEPTH, even if it is quoted. Each level of
-# quotes doubles a text, so there are at most 31 levels, of two steps each.
+# A string with fewer openers than this can't be nested deeper than rules.MAX_DEPTH, even if it is quoted. Each level of
+# quotes doubles its length, so there are at most 31 levels, of two steps each.
 _MANY_OPENERS = 100
 
 
 def _leading_bytes() -> npt.NDArray[np.uint8]:
-    """Return 1 for every byte that a text may start with if its first visible character is `[`, `{` or `"`."""
+    """Return 1 for each byte with which a string may start if its first visible character is `[`, `{` or `"`."""
     table = np.zeros(256, np.uint8)
     table[list(b'[{"')] = 1
     for low, high in UNSEEN:
@@ -31,8 +31,8 @@ def _leading_bytes() -> npt.NDArray[np.uint8]:
 _LEADING = _leading_bytes()
 _UNSEEN_BYTES = r"(?:[\x00-\x20\x7f-\xff\\]|\\+(?:[bfnrt]|u[0-9a-f]{4}))*"
 _SPELLINGS = (_UNSEEN_BYTES.join(f"[{letter}\\x80-\\xff]" for letter in key) for key in sorted(FORBIDDEN_KEYS))
-# Matches every forbidden key the rules could read out of a text, unless escapes spell its letters. A byte beyond ASCII
-# may replace any letter or none, because the rules fold widths, accents and look-alikes.
+# Matches every forbidden key that the rules could find in a string, unless escapes spell its letters. A byte beyond
+# ASCII may replace any letter or none, because the rules fold widths, accents and look-alikes.
 _LOOSE = f"(?i){'|'.join(_SPELLINGS)}"
 # Escapes that may spell a letter of a forbidden key: those of ASCII, and of blocks with characters that fold to such a
 # letter. U+00A0 is not included, because this space is too common.
@@ -43,7 +43,7 @@ _WIDENED = "ÿÿ"  # Replaces an escape. Its four bytes match up to four letters
 
 
 def in_bulk(kind: pa.DataType) -> bool:
-    """Return whether `hidden` accepts arrays of a type: texts, numbers, and lists of them."""
+    """Return whether `hidden` accepts arrays of a type: strings, numbers, and lists of these."""
     if pa.types.is_list(kind):
         return not pa.types.is_list(kind.value_type) and in_bulk(kind.value_type)
     return bool(pa.types.is_primitive(kind) or pa.types.is_string(kind))
@@ -52,7 +52,7 @@ def in_bulk(kind: pa.DataType) -> bool:
 def hidden(array: pa.Array, depth: int = 1, *, json: bool = False) -> Mask | None:
     """Return a mask of the values that contain a forbidden key or cannot be searched; None if there are none.
 
-    `depth` is the depth of the values in an item. `json` says that nearly every text is JSON, a hint for speed only.
+    `depth` is the depth of the values in an item. `json` says that nearly all strings are JSON, a hint for speed.
     """
     if len(array) == 0 or array.null_count == len(array) or pa.types.is_primitive(array.type):
         return None
@@ -75,7 +75,7 @@ def _hidden_in_texts(array: pa.Array, depth: int, json: bool) -> Mask | None:
     texts = array.cast(pa.binary())  # This searches whole buffers, even with broken UTF-8.
     if json:
         rows = np.arange(len(texts))
-    else:  # The first byte must be able to begin JSON. An empty or null text is judged by that of its neighbour.
+    else:  # The first byte must be able to begin JSON. Null and empty use their neighbour's.
         starts, data = _buffers(texts)
         if data.size == 0:
             return None
@@ -90,14 +90,14 @@ def _hidden_in_texts(array: pa.Array, depth: int, json: bool) -> Mask | None:
 
 
 def _buffers(texts: pa.Array) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
-    """Return offsets (one more than values) and bytes of a non-empty binary array, slices included."""
+    """Return the offsets (one more than values) and bytes of a non-empty binary array, which may be a slice."""
     _, offsets, data = texts.buffers()
     starts = np.frombuffer(offsets, np.int32)[texts.offset :][: len(texts) + 1]
     return starts, np.frombuffer(data or b"", np.uint8)
 
 
 def _suspects(texts: pa.Array) -> Mask:
-    """Return a superset of the texts that spell a forbidden key or nest very deeply, by one pass over the bytes."""
+    """Return a superset of the strings that spell a forbidden key or nest very deeply, by one pass over the bytes."""
     suspects = _matches(texts, _LOOSE) | _many_openers(texts)
     if pc.any(pc.match_substring(texts, pattern="\\u")).as_py():  # Every escape has it, and a plain search is faster.
         suspects |= _matches(texts, _LETTER_ESCAPE)
@@ -105,7 +105,7 @@ def _suspects(texts: pa.Array) -> Mask:
 
 
 def _suspects_escaped(texts: pa.Array) -> Mask:
-    """Return a smaller superset: texts whose escapes can't spell a forbidden key are removed."""
+    """Return a smaller superset, without the strings whose escapes can't spell a forbidden key."""
     widened = pc.replace_substring_regex(texts, pattern=_ESCAPE, replacement=_WIDENED)
     return _matches(widened, _LOOSE) | _many_openers(texts) | _matches(texts, _ASCII_ESCAPE)
 
@@ -116,7 +116,7 @@ def _matches(texts: pa.Array, pattern: str) -> Mask:
 
 
 def _many_openers(texts: pa.Array) -> Mask:
-    """Return the texts that may be nested too deeply, by their number of `[` and `{`. The rules decide about these."""
+    """Return the strings that may be nested too deeply, by their number of `[` and `{`. The rules decide."""
     starts, data = _buffers(texts)
     positions = np.flatnonzero((data[starts[0] : starts[-1]] | 0x20) == ord("{"))
     many: Mask = np.diff(np.searchsorted(positions, starts - starts[0])) >= _MANY_OPENERS

@@ -1,6 +1,6 @@
-"""An Arrow value as the item a reader would get, to which the gate's rules are applied one row at a time.
+"""An Arrow value as the item that a reader would get, so that the gate's rules can be applied row by row.
 
-Instants and dates become ISO text, maps and structs become objects, and everything else is Arrow's Python value. The
+Instants and dates become ISO strings, maps and structs become objects, and everything else is Arrow's Python value. The
 vectorised gate uses it for the few rows that it must check one by one, and the envelope uses it for all rows.
 """
 
@@ -17,7 +17,7 @@ _OUT_OF_RANGE = "outside the years 1 to 9999"
 
 
 def row_item(batch: pa.RecordBatch, row: int) -> dict[str, Any]:
-    """Return a row as an item. A column named twice becomes a list of both values, so that neither hides the other."""
+    """Return a row as an item. Two columns of one name become a list, so that neither hides the other."""
     item: dict[str, list[Any]] = {}
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         item.setdefault(name, []).append(plain(column[row]))
@@ -25,7 +25,7 @@ def row_item(batch: pa.RecordBatch, row: int) -> dict[str, Any]:
 
 
 def plain(scalar: pa.Scalar, depth: int = 1) -> Any:
-    """Return the value of an Arrow scalar. It reads nothing below MAX_DEPTH, because the rules refuse deeper values."""
+    """Return the value of an Arrow scalar. Values below MAX_DEPTH are not read, because the rules refuse them."""
     kind = scalar.type
     if isinstance(scalar, pa.ExtensionScalar | pa.DictionaryScalar | pa.RunEndEncodedScalar | pa.UnionScalar):
         return None if scalar.value is None else plain(scalar.value, depth)

@@ -1,7 +1,7 @@
 """The gate's rules for one JSON item or envelope, and the strict instant they use.
 
-Standard library only, Python 3.9 or newer, importable without pitlake's dependencies: the Claude Code hook runs this
-file. `pitlake.gate.columnar` gives the same verdicts for Arrow tables. No input/output happens here.
+This file uses only the standard library and supports Python 3.9, because the Claude Code hook runs it without pitlake's
+dependencies. `pitlake.gate.columnar` gives the same verdicts for Arrow tables. No input/output happens here.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _ESCAPES_IN_ESCAPES, _SHOWN_STEPS = 8, 8
 _QUOTES = "\"'`“”‘’"
 _KEY_IN_BROKEN_JSON = re.compile(f"[{{,{_QUOTES}](?:{'|'.join(sorted(FORBIDDEN_KEYS))})[{_QUOTES}]?[:=]")
 _SHOWN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
-# The fields that the lake's interfaces add to an envelope, with their forms, none of which can carry a row.
+# The fields that the lake's interfaces add to an envelope, with their formats. None of them can contain a row.
 _FRAME = frozenset(("data", "gaps", "truncated", "next_cursor", "receipt"))
 _HASH = re.compile(r"[0-9a-f]{32,64}")
 _NOTE = (
@@ -86,7 +86,7 @@ _LEAVES = (Number, date, time, timedelta)
 
 
 class InstantFault(ValueError):
-    """A text that is not a strict instant. `fault` is one of FAULTS, `detail` a short reason without the text."""
+    """A string that is not a strict instant. `fault` is one of FAULTS, `detail` a short reason without the string."""
 
     def __init__(self, fault: str, detail: str) -> None:
         super().__init__(f"{fault}: {detail}")
@@ -94,14 +94,14 @@ class InstantFault(ValueError):
 
 
 class Verdict(NamedTuple):
-    """A violation: a code of CODES and a detail that names places, never values."""
+    """A violation of a rule: a code of CODES, and a detail that names places, never values."""
 
     code: str
     detail: str
 
 
 class Pairs(list[tuple[Any, Any]]):
-    """The (key, value) pairs of an object in order, because in a dict a repeated key would hide its twin."""
+    """The (key, value) pairs of an object in order. A dict would hide all but one value of a repeated key."""
 
 
 def parse_instant(text: Any) -> datetime:
@@ -173,11 +173,11 @@ def _text(value: Any) -> str:
 
 
 def forbidden_path(value: Any, depth: int = 0, root: str = "$") -> str | None:
-    """Return the path of the first forbidden key at any depth, JSON inside strings included, or None.
+    """Return the path of the first forbidden key at any depth, including JSON inside strings, or None.
 
     Values that cannot be searched count as forbidden: nesting deeper than MAX_DEPTH, and values that are neither JSON
-    nor plain scalars. `depth` and `root` give the value's place in an item. The path shows keys that look like names;
-    any other key is data and shown as `*`.
+    nor plain scalars. `depth` and `root` give the value's place in an item. The path shows keys that look like names.
+    Any other key is data and is shown as `*`.
     """
     stack: list[tuple[Any, int, Any]] = [] if _holds_nothing(value) else [(value, depth, (None, root))]
     while stack:
@@ -226,9 +226,9 @@ def _shown(key: str) -> str:
 
 
 def json_inside(text: str) -> Any:
-    """Parse the JSON in a string: objects as Pairs, None for plain text, an opaque object for refused text.
+    """Parse the JSON in a string: objects as Pairs, None for plain text, an opaque object if it is refused.
 
-    It refuses texts nested deeper than MAX_DEPTH, and broken JSON that spells a forbidden key or may hide one in
+    It refuses JSON nested deeper than MAX_DEPTH, and broken JSON that spells a forbidden key or may hide one in
     escapes.
     """
     if (opener := _OPENER.match(text)) is None:
@@ -275,7 +275,7 @@ _DECODER = json.JSONDecoder(
 
 
 def check_item(item: Any, cutoff: datetime | None, place: str = "item") -> Verdict | None:
-    """Return the first rule one data item breaks, or None. `cutoff` is an aware datetime; None skips the cut-off."""
+    """Return the first rule that a data item breaks, or None. `cutoff` is an aware datetime; None skips the cut-off."""
     if cutoff is not None and not is_instant(cutoff):
         return Verdict("PIT_INVALID_PIT", "the cut-off is not an aware datetime")
     if not isinstance(item, dict):
@@ -317,11 +317,11 @@ def _check_moment(text: Any, cutoff: datetime | None, place: str, name: str) -> 
 
 
 def check_envelope(payload: Any, pit: Any) -> Verdict | None:
-    """Return the first rule an envelope `{"data": […], "gaps": […]}` breaks against the cut-off text `pit`, or None.
+    """Return the first rule that an envelope `{"data": […], "gaps": […]}` breaks at the cut-off `pit`, or None.
 
     The checks run in this order: the cut-off, the object, the envelope, forbidden keys anywhere (also in gaps), each
     item, each gap. A gap must be an object of a known type, and its `available_at`, if any, must not be later than the
-    cut-off. A `computed` item has no proof and names the newest instant of its inputs.
+    cut-off. A `computed` item has no proof, only the newest instant of its inputs.
     """
     try:
         cutoff = parse_instant(pit)
@@ -361,7 +361,7 @@ def _check_gap(gap: dict[str, Any], cutoff: datetime, place: str) -> Verdict | N
 
 
 def check_text(text: Any, pit: Any) -> Verdict | None:
-    """Check JSON text as `check_envelope` does; duplicate keys, NaN and endless numbers are refused. Never raises."""
+    """Check JSON text as `check_envelope` does. Duplicate keys, NaN and too long numbers are refused. Never raises."""
     try:
         parse_instant(pit)
     except InstantFault as fault:
@@ -375,7 +375,7 @@ def check_text(text: Any, pit: Any) -> Verdict | None:
 
 
 def check_answer(payload: Any, pit: Any) -> Verdict | None:
-    """Check a tool's answer like `check_envelope`; only the lake's own paging fields may accompany the envelope.
+    """Check a tool's answer like `check_envelope`. Only the lake's own paging fields may accompany the envelope.
 
     A receipt of a later instant, or without one, is a violation, because its answer may reveal the future.
     """
@@ -391,7 +391,7 @@ def check_answer(payload: Any, pit: Any) -> Verdict | None:
 
 
 def _is_cursor(cursor: Any) -> bool:
-    """Whether a cursor is None or a cursor of the lake: a count and three hashes in base64."""
+    """Return whether a cursor is None or one of the lake's: a count and three hashes in base64."""
     if cursor is None:
         return True
     try:
@@ -418,7 +418,7 @@ def _broken_receipt(receipt: Any, cutoff: datetime) -> Verdict | None:
 
 
 def read_call(text: Any) -> dict[str, Any] | Verdict:
-    """Parse the JSON object of a tool call as the hook receives it, or return the verdict PIT_PARSE_ERROR."""
+    """Parse the JSON object of a tool call that the hook receives, or return the verdict PIT_PARSE_ERROR."""
     try:
         call = strict_json(text)
     except (ValueError, TypeError, RecursionError):

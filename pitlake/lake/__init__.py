@@ -1,6 +1,6 @@
 """The lake: stage, audit, publish, versions, compaction and vacuum. Everything written is append-only and versioned.
 
-`Lake` is the interface for writers, `manifest` the one for readers. Sessions, views and interfaces are elsewhere.
+`Lake` is the interface for writers, and `manifest` the interface for readers. Sessions and views are elsewhere.
 """
 
 __all__ = ["Lake", "mount"]

@@ -50,7 +50,7 @@ Result = TypeVar("Result")
 
 
 def _working(method: "Callable[Concatenate[Lake, Params], Result]") -> "Callable[Concatenate[Lake, Params], Result]":
-    """Wrap a method of Lake, so that errors of the operating system become a LakeError that names the path."""
+    """Wrap a method of Lake so that an error of the operating system becomes a LakeError that names the path."""
 
     @wraps(method)
     def wrapper(self: "Lake", /, *args: Params.args, **options: Params.kwargs) -> Result:
@@ -115,17 +115,17 @@ class Lake:
 
     @_working
     def count_filings_from(self, rule: str) -> None:
-        """Set "release" or "acceptance", once. Raises BadInput if filings already count by the other rule."""
+        """Set "release" or "acceptance", once. Raises BadInput if the lake dates filings by the other rule."""
         dated = (dataset.name for dataset in datasets.all_datasets().values() if RELEASE_RULE in dataset.columns)
         self._agree(conventions.FILINGS, rule, dated)
 
     @_working
     def count_bars_from(self, rule: str) -> None:
-        """Set "close", "close + 15 minutes" or "next day", once. Raises BadInput if bars count by another rule."""
+        """Set "close", "close + 15 minutes" or "next day", once. Raises BadInput if the lake uses another rule."""
         self._agree(conventions.BARS, rule, DAILY_BARS)
 
     def settle(self, filings: str = "", bars: str = "") -> None:
-        """Set the given rules or, if they are blank, those in the environment. Raises BadInput as above."""
+        """Set the given rules or, if they are blank, those in the environment. Raises BadInput as the methods above."""
         for rule_given, convention, count_from in (
             (filings, conventions.FILINGS, self.count_filings_from),
             (bars, conventions.BARS, self.count_bars_from),
@@ -155,13 +155,13 @@ class Lake:
 
     @_working
     def version_at(self, moment: datetime) -> int:
-        """Return the version that was the newest at an instant; if a run of it was retracted since, that of the last
-        retraction. Raises LakeNotFound, and BadInput for an instant in the future or before the lake was made.
+        """Return the version that was the newest at an instant. If one of its runs was retracted since, return the
+        version of the last retraction. Raises LakeNotFound, BadInput for an instant in the future or before the lake.
         """
         return self._log.known(moment).version
 
     def now(self) -> datetime:
-        """Return this machine's clock for a run's observation: always after the newest commit. Raises ClockWentBack."""
+        """Return this machine's time for a run's observation: always after the newest commit. Raises ClockWentBack."""
         return self._log.now()
 
     def table_uri(self, table: str) -> str:
@@ -176,8 +176,8 @@ class Lake:
     def snapshot(self, version: int | None = None, known_by: datetime | None = None) -> Snapshot:
         """Return the files of one version (default: the newest). Each table is looked up when first used.
 
-        known_by: show the lake as it was at this instant, whose `version_at` is the version. Raises LakeNotFound if the
-        version never existed, VersionVacuumed if its files were removed, and as `version_at`.
+        known_by: show the lake as it was at this instant; `version` is then its `version_at`. Raises LakeNotFound if
+        the version never existed, VersionVacuumed if its files were removed, and the errors of `version_at`.
         """
         entry = self._log.entry(version) if known_by is None else self._log.known(known_by, version)
         pinned = PinnedTables(self._store, self._tables, entry.tables)
@@ -191,8 +191,8 @@ class Lake:
     def contracts(self, snapshot: Snapshot | None = None) -> dict[str, Dataset]:
         """Return the contracts of all datasets and of the tables that are mounted in a version, in alphabetical order.
 
-        snapshot: the version (default: the newest; a lake that does not exist yet has no tables). Raises BadInput for
-        an unreadable contract of a mounted table; names its file.
+        snapshot: the version (default: the newest; a lake that does not exist yet has no tables). Raises BadInput,
+        which names the file, for an unreadable contract of a mounted table.
         """
         try:
             tables = (self._log.head() if snapshot is None else snapshot).tables
@@ -238,22 +238,22 @@ class Lake:
             name: The name of the dataset.
             key: The columns that identify what a row is about. Required the first time; later the lake's contract has
                 this and all options below.
-            available_at: The column that says when a row became known (default: none; rows are known from now on).
-            not_before: Columns of times before which a row was not known either, such as an end or an edit.
+            available_at: The column that says when a row became known (default: none; rows become known now).
+            not_before: Further columns of times before which a row was not known, such as an end or an edit.
             valid_at: The column with the business date of a row.
             until: The column with the end of a row, which is shown only from then on.
             time_format: A format of `strptime`, "epoch", "epoch_ms", "epoch_us" or "epoch_ns" (default: ISO-8601).
-            midnights: "end" if midnights beside other clock times are days, or "instants" (default: they are refused).
+            midnights: "end" if midnights among other clock times are days, or "instants" (default: they are refused).
             timezone: The zone of dates and of times without one (default: New York; times without one are refused).
             lag: The delay after which a row became known, such as "1 day".
-            trust_dates: Whether a row that a later mount finds counts from its own date (default: from that mount).
+            trust_dates: Whether a row that a later mount finds takes effect at its own date (default: at that mount).
             partial: Whether the table contains only a part of the data, so that missing rows were not deleted.
             most_refused: The largest share of rows that may become gaps (default: 0.01, and at least 9 rows).
-            progress: Called with a text after each batch of rows.
+            progress: Called with a message after each batch of rows.
 
         Raises:
             BadInput: Before anything is written.
-            CheckFailed, LakeConflict, ClockWentBack, LakeError: As `publish`.
+            CheckFailed, LakeConflict, ClockWentBack, LakeError: As for `publish`.
         """
         from pitlake.lake.mounting.mount import Doors, Wish, mount_table
 
@@ -274,7 +274,7 @@ class Lake:
     def stage(self, dataset: Dataset | str, run_id: str) -> "Stage":
         """Open a stage for a run's rows and gaps of a dataset, as a context manager. Creates the lake if necessary.
 
-        Raises ClockWentBack, because what is read now could not be published.
+        Raises ClockWentBack if rows read now could not be published.
         """
         from pitlake.lake.publishing.stage import Stage, remove_stale
 
@@ -293,7 +293,7 @@ class Lake:
     def publish(
         self, stage: "Stage", observed_at: datetime | None = None, audits: "Sequence[Audit]" = ()
     ) -> "Published":
-        """Audit a stage, including further `audits`, and publish it as one version: see `Publisher.publish`."""
+        """Audit a stage, also by further `audits`, and publish it as one version. See `Publisher.publish`."""
         from pitlake.lake.publishing.publish import Publisher
 
         publisher = Publisher(self._store, self._log, self._tables, self._allow_drift)
@@ -357,7 +357,7 @@ class Lake:
         return bulk_loads.read(self._store, dataset)
 
     def polls(self, dataset: str, version: int | None = None) -> list[Poll]:
-        """Return every poll of a dataset's source, newest first, without those of runs that a version (default: the
+        """Return every poll of a dataset's source, newest first, except polls of runs that a version (default: the
         newest) retracts. Raises LakeError.
         """
         retracted = self.entry(version).retracted if self._log.exists() else ()

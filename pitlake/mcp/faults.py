@@ -21,7 +21,7 @@ class PlainTool(Tool):
     """A tool of the SDK that reports wrong arguments in pitlake's words."""
 
     async def run(self, arguments: dict[str, Any], context: Any, convert_result: bool = False) -> Any:
-        """Run the tool; wrong arguments become an error answer."""
+        """Run the tool. Wrong arguments become an error result."""
         try:
             return await super().run(arguments, context, convert_result)
         except ToolError as error:

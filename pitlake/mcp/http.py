@@ -1,7 +1,7 @@
-"""MCP over streamable HTTP at /mcp, for any of our servers.
+"""MCP over streamable HTTP at /mcp, for any of pitlake's servers.
 
 Each request is independent (no server-side session, no open stream). A host other than this machine must be named. For
-other machines, require a token (pitlake.mcp.token) and put a proxy with TLS in front.
+other machines, require a token (pitlake.mcp.token) and use a TLS proxy in front.
 """
 
 from collections.abc import Callable, Collection
@@ -50,9 +50,8 @@ class HttpAddress:
         """Serve until interrupted. Raises BadInput if it can't listen.
 
         Args:
-            mcp_server: What answers.
-            on_started: Called once it answers.
-            guarded: Returns the application with checks of its own, which run after those of the token.
+            mcp_server: The server that answers. on_started: Called once it answers. guarded: Wraps the application with
+            further checks, which run after those of the token.
         """
         unguarded = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # OwnSite checks it
         app: ASGIApp = mcp_server.streamable_http_app(stateless_http=True, transport_security=unguarded)

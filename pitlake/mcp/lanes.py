@@ -2,7 +2,7 @@
 
 A question begins in the quick lane. If it uses more than `PATIENCE` of its process's time, or more than `PRESSED` while
 others wait, it is stopped and restarted in the slow lane, where only the session's limits apply. The lanes measure CPU
-time, so a quick question stays in the quick lane on a busy machine too. Both lanes and their queues are limited, and
+time, so a quick question stays in the quick lane even on a busy machine. Both lanes and their queues are limited, and
 fair among clients (pitlake.serving.turns).
 """
 
@@ -44,7 +44,7 @@ class Lanes:
     def ask(
         self, open_session: "Callable[[], AbstractContextManager[Session]]", ask: "Callable[[Session], Asked]"
     ) -> "Asked":
-        """Call `ask` with a session that `open_session` opens. Raises ServerBusy if too many others wait."""
+        """Call `ask` with a session from `open_session`. Raises ServerBusy if too many other questions wait."""
         with suppress(_Slow), self._quick.turn(), open_session() as session, _stopped_when_late(session, self._quick):
             return ask(session)
         with self._slow.turn(), open_session() as session:

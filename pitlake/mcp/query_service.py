@@ -1,8 +1,8 @@
 """Answers the MCP server's questions in sealed sessions, page by page.
 
-A call sees nothing of another call; `kept` decides which sessions answer more than one. A cursor continues the same
-answer, or says that the answer differs. A cursor is signed and contains no lake version, because version numbers count
-commits after the instant. The service remembers the version of each answer. `tools` puts the answers into MCP results.
+A call sees nothing of another call; `kept` decides which sessions are reused. A cursor continues the same answer, or
+reports that the answer differs. It is signed and contains no lake version, because version numbers reveal commits after
+the instant. The service remembers the version of each answer. `tools` turns the answers into MCP results.
 """
 
 import base64
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 ROWS, MOST_ROWS = 100, 1000
 PAGE_BYTES = 256 * 1024
-FRAME_BYTES = 1024  # This leaves room for the receipt and the cursor of a page.
+FRAME_BYTES = 1024  # room for the receipt and the cursor of a page
 REMEMBERED = 10_000
 KEY_VARIABLE, SHORTEST_KEY = "PITLAKE_CURSOR_KEY", 32
 LIMITS = Limits(rows=100_000, bytes=64 << 20, seconds=30.0, memory=4 << 30)
@@ -55,8 +55,8 @@ ORDER BY available_at DESC, dataset, gap_type, reason, locator
 class ServiceQuestion:
     """SQL or a catalogue query, and its parameters.
 
-    datasets: the datasets the session needs, None for all. about_gaps: whether the question reads the gaps. Raises
-    BadInput for a text that no session accepts.
+    datasets: the datasets that the session needs; None for all. about_gaps: whether the question reads the gaps. Raises
+    BadInput for SQL that no session accepts.
     """
 
     question: str | Query
@@ -93,7 +93,7 @@ class AnswerPage:
 
 
 def cursor_key() -> bytes:
-    """Return the key that signs cursors: $PITLAKE_CURSOR_KEY, for servers that share clients, otherwise a random one.
+    """Return the key that signs cursors: $PITLAKE_CURSOR_KEY for servers that share clients, otherwise a random key.
 
     Raises BadInput if it is too short to be secret.
     """
@@ -146,8 +146,7 @@ class QueryService:
     def viewpoint_of(self, pit: str | None, known_by: str | None) -> Viewpoint:
         """Return the viewpoint of a call.
 
-        Raises BadInput for an instant later than the server's, and for `known_by` if the server was started with one
-        version.
+        Raises BadInput for an instant later than the server's, and for `known_by` if the server has a fixed version.
         """
         viewpoint = self.viewpoint
         if pit is not None:
@@ -163,8 +162,8 @@ class QueryService:
         return self.viewpoint.open_lake().contracts()
 
     def holdings(self, name: str | None = None) -> dict[str, dict[str, Any]]:
-        """Return the contents of each dataset, or of one, at the server's instant, empty ones last; outcomes only in
-        open mode.
+        """Return the contents of all datasets or of one at the server's instant, empty ones last; outcomes only in open
+        mode.
 
         Raises the errors of a session.
         """
@@ -187,7 +186,7 @@ class QueryService:
         cursor: str | None,
         known_by: str | None = None,
     ) -> AnswerPage:
-        """Answer a question with the page that the cursor points at. Raises BadInput and the errors of a session."""
+        """Answer a question with the page at the cursor. Raises BadInput and the errors of a session."""
         viewpoint = self.viewpoint_of(pit, known_by)
         as_of, rows = viewpoint.as_of, _row_cap(max_rows)
         question_digest = question.digest(viewpoint)

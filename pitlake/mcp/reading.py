@@ -1,7 +1,7 @@
 """The server's resources, one for each dataset, and its prompts, which list the calls to make.
 
 A resource is the output of `describe` for its dataset, with the lake's content at the server's instant. A prompt is a
-list of calls with their arguments filled in, which this server can answer.
+list of calls that this server can answer, with their arguments filled in.
 """
 
 import json

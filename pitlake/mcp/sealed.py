@@ -1,6 +1,6 @@
-"""Serves untrusted SQL over tables to one agent, in sessions that `pitlake.sealed` opened.
+"""Serves untrusted SQL over tables to one agent, in sessions opened by `pitlake.sealed`.
 
-Every call has a session of its own, so that no statement changes what later ones see. The next one is opened ahead.
+Every call has a separate session, so that no statement affects what later ones see. The next session is opened ahead.
 """
 
 from collections.abc import Callable

@@ -14,7 +14,7 @@ LOG_LEVEL: Literal["WARNING"] = "WARNING"
 
 
 def server(service: QueryService) -> MCPServer[None]:
-    """Return a server that answers at the service's instant."""
+    """Return a server that answers as of the service's instant."""
     cut_off = f"as of {iso(service.viewpoint.as_of)}" if service.viewpoint.as_of else "in open mode, outcomes included"
     if service.viewpoint.known_by:
         cut_off += f", as this lake was at {iso(service.viewpoint.known_by)}"

@@ -1,8 +1,8 @@
 """Cuts an answer at T: items dated up to T become rows of the envelope, and items without a date become one gap.
 
-Items after T leave neither a gap nor a count, so the answer does not depend on what happened after T. Any number of
-items without a provable publication becomes one gap. If no item passes there is one gap, whatever the reason: an item
-of a later day, one that does not exist and an error look alike. The rest of an answer is dropped.
+Items after T leave neither a gap nor a count, so the answer does not depend on what happened after T. Items without a
+provable publication become one gap, whatever their number. If no item passes, there is one gap, whatever the reason: a
+later item, a missing item and an error look alike. The rest of an answer is dropped.
 """
 
 import hashlib
@@ -41,7 +41,7 @@ NOT_ON_TAPE = clean_gap("upstream_error", "the replayed tape does not contain th
 
 
 class Unusable(ValueError):
-    """An answer without usable items. `outcome` says why, for the tape."""
+    """An answer without usable items. `outcome` is the reason, for the tape."""
 
     def __init__(self, outcome: str) -> None:
         super().__init__(outcome)
@@ -54,10 +54,10 @@ class CutAnswer:
 
     Attributes:
         rows: The items that pass.
-        left_out: The gaps that rows are accompanied by.
+        left_out: The gaps that accompany the rows.
         counts: The number of items by outcome, for the tape.
         following: The value that requests the next page.
-        refusal: The gap that replaces the answer, of a call that has none.
+        refusal: The gap that replaces a missing answer.
     """
 
     rows: list[dict[str, Any]] = field(default_factory=list)
@@ -75,13 +75,13 @@ class CutAnswer:
 
 
 def nothing(as_of: datetime) -> dict[str, str]:
-    """Return the gap of an answer of which no item passes."""
+    """Return the gap for an answer without passing items."""
     reasons = "there is none, it can't be dated, or the tool failed"
     return clean_gap("no_data", f"no item of the answer is proven public as of {iso(as_of)}: {reasons}")
 
 
 class Sightings:
-    """The contents of each item in earlier answers. If a later answer has new content of an item, that answer dates it.
+    """The contents of each item in earlier answers. New content of an item is dated by the answer that first has it.
 
     Answers must be added in the order in which they were received.
     """
@@ -92,7 +92,7 @@ class Sightings:
     def date(
         self, key: str, content: str, available_at: datetime | None, observed_at: datetime
     ) -> tuple[datetime, str]:
-        """Return when this content of an item was public, and the basis of that date. available_at: None if undated."""
+        """Return the date of this content of an item, and the basis of that date. available_at: None if undated."""
         versions = self._versions.setdefault(key, {})
         if content not in versions:
             is_late = available_at is None or (bool(versions) and observed_at > available_at)
@@ -158,7 +158,7 @@ def cut_document(
 
 
 class _Cutter:
-    """Collects the rows of an answer's items, and counts the items by outcome."""
+    """A collector of the rows of an answer's items. It counts the items by outcome."""
 
     def __init__(
         self,
@@ -175,7 +175,7 @@ class _Cutter:
         self.counts: Counter[str] = Counter()
 
     def add(self, item: Any, keys: Mapping[str, str]) -> None:
-        """Add an item, with the keys on its path."""
+        """Add an item and the keys on its path."""
         if not isinstance(item, dict) and keys:
             item = {VALUE: item}
         try:
@@ -235,7 +235,7 @@ class _Cutter:
 
     def _is_later(self, text: str) -> bool:
         policy = self._policy
-        if text.isascii() and not _DIGIT.search(text):  # A date in ASCII has one.
+        if text.isascii() and not _DIGIT.search(text):  # A date in ASCII has a digit.
             return False
         if is_up_to(text, self._as_of, policy.zone, policy.format):
             return False
@@ -243,9 +243,9 @@ class _Cutter:
 
 
 def publication(item: Mapping[str, Any], policy: ToolPolicy) -> datetime:
-    """Return when an item was public: the latest of the times that it states, with the policy's lag.
+    """Return the publication time of an item: the latest of its stated times, plus the policy's lag.
 
-    Raises Undated if it states no time, or an unreadable one.
+    Raises Undated if it states no time or an unreadable one.
     """
     times = [spelled for place in policy.published_places if (spelled := place.first(item)) not in (None, "")]
     if not times:
@@ -281,7 +281,7 @@ def _document(answer: Mapping[str, Any], form: str) -> tuple[Any, bool]:
 
 
 def _json(text: Any) -> Any:
-    """Parse strict JSON, also if it was written as a JSON text once more.
+    """Parse strict JSON, also if it is encoded as a JSON string once more.
 
     Repeated members are refused, because one of two dates would be lost.
     """

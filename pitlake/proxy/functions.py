@@ -1,4 +1,4 @@
-"""`cut_off`: cuts the answers of a Python function at T, for tools that are not MCP servers."""
+"""`cut_off`: cuts off the answers of a Python function at T, for tools that are not MCP servers."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ def cut_off(as_of: str | datetime, policy: ToolPolicy | Policy | None = None, **
 
     Args:
         as_of: The instant, ISO-8601 with an offset, or an aware datetime.
-        policy: How the function is cut off, or a whole policy with a table that has the function's name.
+        policy: The function's policy, or a whole policy with a table of the function's name.
         members: The lines of a policy, in place of `policy`, such as `items="results[]", published="date",
         fields=["title"]`.
 
@@ -62,7 +62,7 @@ def cut_off(as_of: str | datetime, policy: ToolPolicy | Policy | None = None, **
 
 
 class _CutTool:
-    """A function's policy at an instant. `signature` is the signature that callers see."""
+    """A function's policy at an instant. `signature` is what callers see."""
 
     def __init__(self, name: str, policy: ToolPolicy, as_of: datetime, signature: inspect.Signature) -> None:
         self._name, self._policy, self._as_of = name, policy, as_of
@@ -73,7 +73,7 @@ class _CutTool:
         self.signature = _shown(signature, {*self._bound} - {self._limit}, name)
 
     def arguments(self, positional: tuple[Any, ...], keywords: Mapping[str, Any]) -> tuple[dict[str, Any], int | None]:
-        """Return the arguments to call the function with, and the caller's limit of the items in an answer."""
+        """Return the function's arguments, and the caller's limit on the number of items."""
         bound = self.signature.bind(*positional, **keywords)
         bound.apply_defaults()
         most = bound.arguments.get(self._limit) if self._limit else None
@@ -117,8 +117,7 @@ def _shown(signature: inspect.Signature, bound: set[str], name: str) -> inspect.
             "policy", f"binds {min(missing)!r}, which {name} does not take", "bind an argument of the function"
         )
     callers_parameters = [parameter for parameter in signature.parameters.values() if parameter.name not in bound]
-    # Removing an argument may leave an argument with a default before one without. Only keyword-only arguments allow
-    # this order.
+    # Removing an argument may leave a default before an argument without one, which only keyword-only ones allow.
     by_name = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in callers_parameters]
     try:
         return signature.replace(parameters=callers_parameters, return_annotation=dict[str, Any])
@@ -127,8 +126,8 @@ def _shown(signature: inspect.Signature, bound: set[str], name: str) -> inspect.
 
 
 def _described(wrapper: Callable[..., Any], function: Tool, signature: inspect.Signature) -> Tool:
-    """Give the wrapper the function's name and docstring, and the visible signature; frameworks read a schema from
-    them.
+    """Give the wrapper the function's name and docstring, and the visible signature. Frameworks derive a schema from
+    these.
     """
     described = cast("Any", wrapper)
     for attribute in ("__module__", "__name__", "__qualname__", "__doc__"):

@@ -54,7 +54,7 @@ HEAD = """\
 
 
 def draft(tools: Sequence[Mapping[str, Any]], samples: Sequence[tuple[str, Mapping[str, Any] | None]]) -> str:
-    """Return the text of a draft. samples: tools with their answers, None without one.
+    """Return a draft as text. samples: tools with their answers; None for a tool without a sample.
 
     A tool is commented out, with the reason, if its lines would let no item of its sample pass.
     """
@@ -86,9 +86,9 @@ def _on_one_line(line: str) -> str:
 
 
 def complaint(answer: Mapping[str, Any] | None) -> str:
-    """Return in one line why a sample call has no answer, in the server's words; "" if it has one.
+    """Return in one line, in the server's words, why a sample call has no answer; "" if it has one.
 
-    Many servers report an error of their source as an ordinary answer: a text, or an object with a member for it.
+    Many servers report an error of their source as an ordinary answer: a string, or an object with an error member.
     """
     if answer is None:
         return NO_ANSWER
@@ -105,7 +105,7 @@ def complaint(answer: Mapping[str, Any] | None) -> str:
 
 
 def _error_of(document: Any) -> str:
-    """Return what an answer says of an error instead of an answer; "" if it says nothing."""
+    """Return the error that an answer reports; "" if it reports none."""
     if isinstance(document, dict) and document.keys() == {"result"}:
         document = document["result"]
     if isinstance(document, str):
@@ -123,7 +123,7 @@ def _error_of(document: Any) -> str:
 
 
 def _steering(properties: Mapping[str, Any]) -> str:
-    """Return why a caller could date the items itself; "" if it could not."""
+    """Return why a caller could choose the dates of items; "" if not."""
     for name, schema in properties.items():
         if _PROGRAM.search(f"{name} {schema.get('description', '') if isinstance(schema, dict) else ''}"):
             step = f'fixed = {{ {_key(name)} = "…" }}'
@@ -132,7 +132,7 @@ def _steering(properties: Mapping[str, Any]) -> str:
 
 
 def _tool(properties: Mapping[str, Any], answer: Mapping[str, Any]) -> tuple[list[str], str]:
-    """Return a tool's lines, and why they can't be used, if so."""
+    """Return a tool's lines, and the reason if they can't be used."""
     best: tuple[str, str, list[Any], bool] | None = None
     for form in (JSON, JSON_BLOCKS):
         try:
@@ -155,7 +155,7 @@ def _tool(properties: Mapping[str, Any], answer: Mapping[str, Any]) -> tuple[lis
 
 
 def _trial(lines: list[str], answer: Mapping[str, Any]) -> tuple[str, str]:
-    """Return why these lines let nothing of a sample pass, or what they leave out of it; "" for neither."""
+    """Return why these lines let no item of a sample pass, or what they leave out; "" for neither."""
     try:
         policy = from_members(tomllib.loads("\n".join(map(_on_one_line, lines))))
     except (BadInput, tomllib.TOMLDecodeError) as fault:
@@ -173,7 +173,7 @@ def _trial(lines: list[str], answer: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _obstacles(policy: ToolPolicy, answer: Mapping[str, Any], now: datetime) -> Iterator[str]:
-    """Yield the members that keep a sample's items from passing, and why."""
+    """Yield the members that prevent a sample's items from passing, and why."""
     for item, keys in islice(policy.item_place.items(document_of(answer, policy.answer)), _SHOWN):
         for name, member in ({**item, **keys} if isinstance(item, dict) else keys).items():
             text = member if isinstance(member, str) else json.dumps(member, ensure_ascii=False)
@@ -189,7 +189,7 @@ def _obstacles(policy: ToolPolicy, answer: Mapping[str, Any], now: datetime) -> 
 
 
 def _shape(answer: Mapping[str, Any]) -> str:
-    """Return a description of an answer in which no item can be found."""
+    """Return a description of an answer in which no items can be found."""
     blocks = [block for block in answer.get("content") or () if isinstance(block, dict)]
     texts = [str(block["text"]) for block in blocks if block.get("type") == "text" and "text" in block]
     if not texts:
@@ -226,7 +226,7 @@ def _arguments(properties: Mapping[str, Any], answer: Mapping[str, Any], *, is_l
 
 
 def _paging(properties: Mapping[str, Any], answer: Mapping[str, Any], most: Any) -> tuple[str | None, list[str]]:
-    """Return the argument for the next page, and the line of it."""
+    """Return the argument for the next page, and its line."""
     for name in properties:
         argument = json.dumps(name)
         if _TOKEN_ARGUMENT.fullmatch(name) and (member := _token_place(answer)):
@@ -257,7 +257,7 @@ def _token_place(answer: Mapping[str, Any]) -> str:
 
 
 def _items(place: str, items: list[Any]) -> tuple[list[str], str]:
-    """Return the lines of the items at a path, and why they can't be used, if so."""
+    """Return the lines of the items at a path, and the reason if they can't be used."""
     names = list(dict.fromkeys(name for item in items for name in item))
     dates = _dates(items)
     lines = [f"items = {json.dumps(place)}"]
@@ -283,7 +283,7 @@ def _items(place: str, items: list[Any]) -> tuple[list[str], str]:
 
 
 def _dates(items: list[Any]) -> dict[str, str]:
-    """Return the paths in these items that can be read as times, each with its format; those named as times first."""
+    """Return the paths in these items that can be read as times, with formats; members named as times come first."""
     shown_texts = items[:_SHOWN]
     places = list(dict.fromkeys(place for item in shown_texts for place in _places(item)))
     forms = {place: _form([_at(item, place) for item in shown_texts]) for place in places}
@@ -309,7 +309,7 @@ def _at(item: Any, place: str) -> Any:
 
 
 def _form(spellings: list[Any]) -> str:
-    """Return the format that fits all these times; "" if none fits."""
+    """Return the format of all these times; "" if no format fits."""
     stated_times = [spelled for spelled in spellings if spelled not in (None, "")]
     forms = (*FORMATS, *_WRITTEN_FORMATS)
     return next(
@@ -347,7 +347,7 @@ def _lists(value: Any, place: str = "", depth: int = 0) -> Iterator[tuple[str, l
 
 
 def _by_time(table: Any) -> list[dict[str, Any]]:
-    """Return the rows of an object whose names are times; none if they are anything else."""
+    """Return the rows of an object whose names are times; none if any name is not a time."""
     if not isinstance(table, dict) or not table or not _form(list(table)[:_SHOWN]):
         return []
     return [

@@ -1,7 +1,7 @@
 """The connection to another MCP server: its tools, and their unchanged answers.
 
-Only tools are used. The server's notifications are dropped. Its requests to a client (sampling, elicitation, roots) are
-refused by the SDK, because no callback answers them.
+Only tools are used, and notifications of the server are dropped. The SDK refuses its requests to a client (sampling,
+elicitation, roots), because no callback answers them.
 """
 
 import json
@@ -43,7 +43,7 @@ def command_target(command: Sequence[str], log: Path) -> Callable[[], Any]:
 
     The server's stderr goes to a file, because its lines have no dates.
     """
-    # The SDK would print to the proxy's own stderr what a server prints beside its messages.
+    # The SDK would print the server's other output to the proxy's own stderr.
     logging.getLogger(stdio_client.__module__).setLevel(logging.CRITICAL)
     environment = {name: setting for name, setting in os.environ.items() if not name.startswith(_OWN_PREFIX)}
     parameters = StdioServerParameters(command=command[0], args=list(command[1:]), env=environment)
@@ -71,7 +71,7 @@ async def _connected_to(address: str, headers: Mapping[str, str]) -> AsyncIterat
 
 
 def headers_from(names: Iterable[tuple[str, str]], environment: Mapping[str, str]) -> dict[str, str]:
-    """Return headers with the values of variables, because other users of a machine can read command lines.
+    """Return headers with the values of environment variables. Other users of a machine can read command lines.
 
     Raises BadInput for an invalid name or value, and for a variable that is not set.
     """
@@ -105,7 +105,7 @@ def secrets_of(environment: Mapping[str, str], variables: Iterable[str] = ()) ->
 
 
 class Link:
-    """A connection that is restored when it breaks. `run` maintains it, and the other methods use it."""
+    """A connection that is restored after it breaks. `run` maintains it, and the other methods use it."""
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class Link:
         Args:
             target: Starts or connects to the server.
             seconds: How long a call may take.
-            secrets: What to remove from answers, with the names that replace it.
+            secrets: Strings to remove from answers, with the names that replace them.
             log: The file of the server's stderr.
         """
         self._target, self._seconds, self._log = target, seconds, log
@@ -222,7 +222,7 @@ class Link:
 
 
 def _last_line(log: Path | None) -> str:
-    """Return the line of a server's stderr that says why it ended: the last one outside a stack, of an error if any."""
+    """Return the line of a server's stderr that says why it ended: the last error, else the last line."""
     try:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log else []
     except OSError:

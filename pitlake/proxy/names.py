@@ -1,4 +1,4 @@
-"""Recognises members that are times by their names, and values of such members that are not points in time."""
+"""Recognises members that are times by their names, and values of such members that are no points in time."""
 
 import re
 from functools import lru_cache
@@ -64,13 +64,13 @@ _FOREIGN = re.compile(
     "|ultima[_ ]?(?:act|at|mod|agg)|derniere[_ ]?(?:mod|mise|maj)|^(?:actualiza|atualiza|aggiorna|bijgewerkt)",
     re.IGNORECASE,
 )
-# COUNT: of an event, such as `sold`, so that a count since 1970 is a time. Other numbers may be amounts.
+# COUNT: the name of an event, such as `sold`. A count since 1970 is then a time; other numbers may be amounts.
 STRONG, WEAK, COUNT, NO = 3, 2, 1, 0
 
 
 @lru_cache(maxsize=8192)
 def kind_of_name(name: str) -> int:
-    """Return how a member's name says that it is a time: STRONG, WEAK (it may be something else too), COUNT or NO."""
+    """Classify a member's name as that of a time: STRONG, WEAK (it may be something else), COUNT or NO."""
     words = [word.lower() for word in _WORD.findall(plain(name))]
     is_clock = bool(words) and words[-1] in ("epoch", "unix", "utc")
     while len(words) > 1 and (words[-1] in _UNITS or words[-1].isdigit()):
@@ -103,7 +103,7 @@ def kind_of_name(name: str) -> int:
 
 
 def names_change(name: str) -> bool:
-    """Return whether a member's name says that something was changed, such as `edited`."""
+    """Return whether a member's name is that of a change, such as `edited`."""
     words = _WORD.findall(name)
     return bool(words) and words[-1].lower() in _CHANGES
 
@@ -125,16 +125,16 @@ _DURATION = re.compile(
     r"|quarters?|years?|(?:trading|business) days?)(?:,?\s*and\s+|[\s,]*))+(?:read)?",
     re.IGNORECASE,
 )
-_LONG_COUNT = re.compile(r"\d{9}")  # 1708070400 seconds count from 1970.
+_LONG_COUNT = re.compile(r"\d{9}")  # such as 1708070400 seconds since 1970
 
 
 def is_unset(text: str) -> bool:
-    """Return whether a text says that there is no time."""
+    """Return whether a string says that there is no time."""
     return text.strip().lower() in _UNSET or text.startswith(("9999-", "99991231")) or not text.strip("0-/:.TZ +")
 
 
 def is_duration_or_zone(text: str) -> bool:
-    """Return whether a text is a duration, a frequency, a time of day or a time zone."""
+    """Return whether a string is a duration, a frequency, a time of day or a time zone."""
     text = plain(text).strip()
     if len(text) > LONGEST_TIME:
         return False

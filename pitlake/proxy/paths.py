@@ -1,7 +1,7 @@
 """Paths into an answer: `data.results[]`, `bars.{symbol}[]`, or empty for the whole answer.
 
-A name is a member, `[]` every element of a list, `{name}` every member of an object, whose key becomes a member of the
-item under that name.
+A name is a member, `[]` is every element of a list, and `{name}` is every member of an object. The key of such a member
+is added to the item under that name.
 """
 
 import re

@@ -1,6 +1,5 @@
 """A policy: the parts of another server's answers that may pass, and how they are dated. It is a small TOML file for
-people to review. A tool, an argument or a member of an item that it does not name is refused. A misspelt line is an
-error.
+people to review. Tools, arguments and members of items that it does not name are refused. A misspelt line is an error.
 """
 
 import hashlib
@@ -39,7 +38,7 @@ def wrong(place: str, problem: str, next_step: str = _REVIEW) -> BadInput:
 
 @dataclass(frozen=True, kw_only=True)
 class Pages:
-    """How a tool pages: the argument for the next page, and the path `next` of its value in the last answer.
+    """The paging of a tool: the argument for the next page, and the path `next` of its value in the last answer.
 
     Without `next` pages are counted: `first`, then `step` more for each page, until a page has no items.
     """
@@ -75,26 +74,26 @@ class Limit:
 
 @dataclass(frozen=True, kw_only=True)
 class ToolPolicy:
-    """How one tool is cut off.
+    """The policy of one tool.
 
     Attributes:
         items: The path of the items in an answer; "" for the answer itself.
-        published: Paths in an item that say when it was published; the latest of their dates counts.
-        fields: Members of an item that are passed on; `value` is an item that is not an object.
+        published: Paths in an item to its publication dates; the latest date applies.
+        fields: Members of an item that are passed on; `value` means an item that is not an object.
         arguments: Arguments that a caller may give; a caller must give those in `required`.
-        bind: Arguments that limit the time, as texts with {date}, {instant}, {epoch} or {epoch_ms} for the cut-off.
+        bind: Arguments that limit the time, as strings with {date}, {instant}, {epoch} or {epoch_ms} for the cut-off.
         fixed: Arguments that always have one value.
-        answer: Which part of an MCP answer counts: "json" is its structured content, or else its only text; with
-            "json_blocks" each text is one JSON document, and the answer is the list of them.
-        format: How publication times are spelled: one of FORMATS or a format of strptime.
+        answer: The part of an MCP answer to use: "json" is its structured content, or else its only text block. With
+        "json_blocks" each text block is a JSON document, and the answer is the list of these.
+        format: The format of publication times: one of FORMATS or a format of strptime.
         timezone: The zone of times and dates without one, by default New York's for dates.
         lag: The delay from the stated date to the publication, such as "1 day".
         business_dates: Members whose dates do not concern the publication, such as a maturity.
         texts: "strict" leaves out items whose text names a day after the cut-off, "strictest" also a later quarter or
             year; "as_published" is for texts that never change and may therefore name later days.
-        key: Members that identify an item; a change of the members in `content` makes a new version (default:
-            `fields`).
-        source: What dates items: "provider_metadata" or "time_series_timestamp".
+        key: Members that identify an item. A change of the members in `content` (default: `fields`) makes a new
+        version.
+        source: The source of items' dates: "provider_metadata" or "time_series_timestamp".
         pages, limit: How the tool pages, and how it limits the number of items.
     """
 
@@ -150,12 +149,12 @@ class ToolPolicy:
 
     @property
     def is_list(self) -> bool:
-        """Return whether callers page through the items that pass, whatever the tool's own pages are."""
+        """Return whether callers page through passing items, whatever the tool's own pages are."""
         return self.pages is not None or self.limit is not None
 
     @property
     def set_by_proxy(self) -> list[str]:
-        """Return the arguments that are sent whatever a caller gives."""
+        """Return the arguments that the proxy sends regardless of the caller."""
         return [*self.bind, *self.fixed, *(part.argument for part in (self.pages, self.limit) if part)]
 
     @cached_property
@@ -236,7 +235,7 @@ def load(name: str | Path) -> Policy:
 
 
 def ready() -> dict[str, Any]:
-    """Return the bundled policies, by name."""
+    """Return the bundled policies by name."""
     folder = resources.files("pitlake.proxy").joinpath("policies")
     files = sorted(folder.iterdir(), key=lambda file: file.name)
     return {file.name.removesuffix(".toml"): file for file in files if file.name.endswith(".toml")}

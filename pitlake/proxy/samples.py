@@ -1,6 +1,6 @@
-"""One proxy for the samples of an evaluation: each request names its own cut-off in a header.
+"""One proxy for all samples of an evaluation. Each request names its cut-off in a header.
 
-The evaluation's harness sets the header for each sample's connection; an agent's arguments and texts can't. A request
+The evaluation's harness sets the header for each sample's connection; an agent can't. A request
 without the header, or with a cut-off after the proxy's own, is refused before it is read. Each cut-off has its own tape
 and receipts.
 """
@@ -29,7 +29,7 @@ _AS_OF = "pitlake.as_of"
 
 
 class AsOfHeader:
-    """An application that answers only requests whose header names a cut-off up to the latest one."""
+    """An application that answers only requests whose header names a cut-off no later than the latest one allowed."""
 
     def __init__(self, app: ASGIApp, name: str, latest: datetime) -> None:
         self._app, self._name, self._latest = app, name, latest
@@ -80,7 +80,7 @@ class Samples:
     async def _proxy(self, as_of: datetime) -> Proxy:
         async with self._turn:
             if as_of in self._proxies:
-                self._proxies[as_of] = self._proxies.pop(as_of)  # The newest is last.
+                self._proxies[as_of] = self._proxies.pop(as_of)  # The most recently used is last.
                 return self._proxies[as_of][0]
             idle = [moment for moment in self._proxies if not self._users.get(moment)]
             for oldest in idle[: max(0, len(idle) - MOST_TAPES + 1)]:

@@ -1,6 +1,6 @@
-"""`pitlake proxy` itself: an MCP server whose tools are another server's, cut off at T by a policy.
+"""The server of `pitlake proxy`: an MCP server whose tools are another server's, cut off at T by a policy.
 
-It offers only tools. Their schemas lack the arguments that limit the time; the proxy sets these in every call.
+It offers only tools. Their schemas lack the arguments that limit the time, because the proxy sets these in every call.
 """
 
 import json
@@ -108,7 +108,7 @@ class ProxiedTool:
 
 
 class Proxy:
-    """The tools of a server, as of the instant of a tape. link: None for a replay, which calls no server."""
+    """The tools of a server as of the instant of a tape. link: None for a replay, which calls no server."""
 
     def __init__(self, tape: Tape, link: Link | None) -> None:
         self._tape, self._link = tape, link
@@ -138,7 +138,7 @@ class Proxy:
 
     @asynccontextmanager
     async def of_request(self, _request: Any) -> AsyncIterator[Self]:
-        """Yield the proxy that answers a request: this one answers all."""
+        """Yield the proxy that answers a request. This proxy answers all requests."""
         yield self
 
     def tools(self) -> list[types.Tool]:
@@ -167,7 +167,7 @@ class Proxy:
     async def _list(self, tool: ProxiedTool, sent: Mapping[str, Any], count: int) -> CutAnswer:
         """Read the server's pages until enough items pass, so that no page shows how many later items there are.
 
-        A list that grows while it is read repeats items on its next page; each is passed on once.
+        A list that grows while it is read repeats items on its next page. Each item is passed on once.
         """
         pages = tool.policy.pages
         rows: dict[str, dict[str, Any]] = {}
@@ -181,7 +181,7 @@ class Proxy:
             if cut.refusal is not None:
                 return cut
             if isinstance(cut.following, list | dict) and cut.following:
-                return CutAnswer()  # Its next page can't be asked for, and one page tells how many later items it has.
+                return CutAnswer()  # No next page can be requested, and one page reveals the number of later items.
             new = {row["evidence"]: row for row in cut.rows if row["evidence"] not in rows}
             rows |= new
             left_out |= {gap["reason"]: gap for gap in cut.left_out}
@@ -233,7 +233,7 @@ def _following(cut: CutAnswer, pages: Pages | None, token: Any) -> Any:
 
 
 def _cursor(page: int, *hashes: str) -> str:
-    """Return a cursor in the form of the lake's own. It contains only the number of a page of a call."""
+    """Return a cursor in the form of the lake's cursors. It contains only the page number of a call."""
     return urlsafe_b64encode(json.dumps([page, *hashes], separators=(",", ":")).encode()).decode()
 
 
@@ -251,7 +251,7 @@ def _page_of(cursor: Any, hashes: tuple[str, ...]) -> int:
 
 
 class Source(Protocol):
-    """Where the proxy of a request comes from: `Proxy` itself, or one for each instant."""
+    """A source of the proxy for a request: a single `Proxy`, or one for each instant."""
 
     @property
     def policy(self) -> Policy: ...

@@ -1,7 +1,7 @@
-"""Recognises times by the name of a member and by the spelling of a text, in the spellings that servers use.
+"""Recognises times by a member's name and by the spelling of a string, in the spellings that servers use.
 
-A text counts as a time only as a whole, not because it mentions one. Of several readings the latest counts: of day and
-month, of a zone that an abbreviation names, and of a clock that shows a time twice.
+A string is a time only as a whole, not because it mentions one. Of several readings, the latest is used: of day and
+month, of the zone that an abbreviation means, and of a clock time that occurs twice.
 """
 
 import html
@@ -28,10 +28,10 @@ _EASTERN_YEARS, _FIRST_ISLAMIC_YEAR, _BUDDHIST_YEARS = range(1300, 1500), 1420, 
 T = TypeVar("T")
 _AROUND = " \t\r\n'\"()[]*`|~#>"
 _ZEROS = str.maketrans("123456789", "000000000")
-_WEST = timezone(timedelta(hours=-12))  # Of a zone that is not known: the latest reading.
+_WEST = timezone(timedelta(hours=-12))  # The latest reading of an unknown zone.
 
 _MONTH_WORD = rf"({'|'.join(sorted(MONTHS, key=len, reverse=True))})(?![^\W\d_])\.?"
-# The alternatives are slow, so they are only tried on a word that a number follows.
+# The alternatives are slow, so they are only tried on a word before a number.
 _MONTH = rf"(?=[^\W\d_]{{3,}}+[\s.,/-]*+(?:(?:of|del?)\s++)?+['\d]){_MONTH_WORD}"
 _DAY_NUMBER = r"(\d{1,2})(?:st|nd|rd|th|er|e|º|\.)?"
 _YEAR_NUMBER = r"(\d{4}|'\d{2})(?!\d)"
@@ -69,7 +69,7 @@ _MONTHS_OF_YEARS = (
     (re.compile(rf"\b{_MONTH},?[\s/-]*(?:of\s+|de\s+)?{_YEAR_NUMBER}", re.IGNORECASE), ("my",)),
     (re.compile(rf"(?<!\d)(\d{{4}})[\s/-]+{_MONTH_WORD}(?!\s*\d)", re.IGNORECASE), ("ym",)),
 )
-# With two digits of the year. In prose only forms that are hardly anything else.
+# Dates with a two-digit year. In prose, only unmistakable forms are used.
 _SHORT_DAYS = (
     (re.compile(r"(?<![\d/])(\d{1,2})/(\d{1,2})/(\d{2})(?![\d/])"), _LIKE_NUMBERS),
     (re.compile(r"(?<![\w.-])(\d{2})([.-])(\d{2})\2(\d{2})(?![\d.-]*\d)"), ("m-dy", "d-my", "y-md")),
@@ -92,7 +92,7 @@ _PERIODS = (
     (re.compile(r"(\d{4})[ -]?[HS]([12])", re.IGNORECASE), ("yh",)),
     (re.compile(r"H([12])[ -]?(\d{4})", re.IGNORECASE), ("hy",)),
 )
-# Digits of a date without separators, of a member whose name says that it is a time.
+# Digits of a date without separators, in a member that is named as a time.
 _BARE_DAYS = (
     (re.compile(r"(\d{4})(\d\d)(\d\d)"), ("ymd",)),
     (re.compile(r"(\d{4})(\d{3})"), ("yn",)),
@@ -142,7 +142,7 @@ _HAS_SHORT_YEAR = re.compile(r"[/.'-]\d{2}(?!\d)")
 
 
 class _Signs(dict[int, str | None]):
-    """What `plain` makes of each sign, by its code."""
+    """The replacement of each character by `plain`, by its code."""
 
     def __missing__(self, code: int) -> str | None:
         sign = chr(code)
@@ -156,7 +156,7 @@ _SIGNS = _Signs()
 
 
 def plain(text: str) -> str:
-    """Return a text with other digits as ASCII, and without accents and invisible characters."""
+    """Return a string with all digits in ASCII, and without accents and invisible characters."""
     if "&" in text:
         text = html.unescape(text)
     text = text.replace("\\/", "/")
@@ -169,14 +169,14 @@ def plain(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def instants_of(text: str, zone: tzinfo | None = None, *, is_named_time: bool = False) -> tuple[datetime, ...]:
-    """Return the instants that a text as a whole states; none if it is anything else than a time.
+    """Return the instants that a string as a whole states; none if it is not a time.
 
-    A day, a midnight and a period count at their end. Of several days each counts at its end.
+    A day, a midnight and a period mean their end. Each of several days means its end.
 
     Args:
         text: A value, or the name of a member.
         zone: The zone of times without one, by default New York's.
-        is_named_time: Whether the member's name says that it is a time, so that months, quarters and years count too.
+        is_named_time: Whether the member is named as a time, so that months, quarters and years are times too.
     """
     text = plain(text).strip(_AROUND) if len(text) <= LONGEST_TIME else ""
     word = _FIRST_WORD.match(text)
@@ -214,7 +214,7 @@ def instants_of(text: str, zone: tzinfo | None = None, *, is_named_time: bool = 
 
 
 def _period(text: str) -> date | None:
-    """Return the last day of the month, quarter, half or year that a text names."""
+    """Return the last day of the month, quarter, half or year that a string names."""
     if len(text) > LONGEST_PERIOD:
         return None
     shapes = ((pattern.fullmatch(text), orders) for pattern, orders in _PERIODS)
@@ -223,15 +223,15 @@ def _period(text: str) -> date | None:
 
 
 def bare_days(digits: str) -> list[date]:
-    """Return the days that digits without separators may name, each of several patterns by its latest reading."""
+    """Return the days that digits without separators may name: for each matching pattern, the latest reading."""
     shapes = ((pattern.fullmatch(digits), orders) for pattern, orders in _BARE_DAYS)
     return [day for shape, orders in shapes if shape and (day := _latest_of(shape, orders))]
 
 
 def counted_from(instant: datetime, zone: tzinfo | None) -> datetime:
-    """Return when an instant counts: a midnight in the zone or in New York at the end of its day.
+    """Return the instant, or the end of its day for a midnight in the zone or in New York.
 
-    Sources convert the days of their bars to UTC, so that 2024-02-14T05:00:00Z may be the whole day in New York.
+    Sources convert the days of their bars to UTC, so 2024-02-14T05:00:00Z may be the whole day in New York.
     """
     if instant.minute % 15 or instant.second or instant.microsecond:
         return instant
@@ -240,7 +240,7 @@ def counted_from(instant: datetime, zone: tzinfo | None) -> datetime:
 
 
 def days_in(text: str, first_year: int) -> Iterator[date]:
-    """Yield every day since a year that a text names, in any usual spelling, and the first day of every such month."""
+    """Yield every day since a year that a string names in a usual spelling, and the first day of every such month."""
     years = [year for year in _YEAR.finditer(text) if int(year[0]) >= first_year]
     has_short_year = bool(_HAS_SHORT_YEAR.search(text))
     if has_short_year:
@@ -254,7 +254,7 @@ def days_in(text: str, first_year: int) -> Iterator[date]:
 
 
 def _around(text: str, years: list[re.Match[str]]) -> str:
-    """Return the parts of a text that are near these years. A month far from a year does not belong to it."""
+    """Return the parts of a string that are near these years. A month far from a year does not belong to it."""
     parts = [slice(0, 0)]
     for year in years:
         start, end = max(0, year.start() - _NEAR), year.end() + _NEAR
@@ -267,7 +267,7 @@ def _around(text: str, years: list[re.Match[str]]) -> str:
 
 @dataclass(frozen=True)
 class _Layout:
-    """Where texts of one shape have the parts of their only day and clock. clock: the same with am or pm, or None."""
+    """The positions of the parts of day and clock in strings of one shape. clock: None if they state no clock time."""
 
     day: tuple[slice, ...]
     orders: tuple[str, ...]
@@ -276,7 +276,7 @@ class _Layout:
     offset: slice | None
 
     def read(self, text: str, zone: tzinfo | None) -> datetime | None:
-        """Return the instant of a text of this shape; None if one of its parts is not valid."""
+        """Return the instant of a string of this shape; None if one of its parts is invalid."""
         day = _latest(tuple([text[part] for part in self.day]), self.orders, first_of_month=False)
         clock = _clock(*[part and text[part] for part in self.clock]) if self.clock else time()
         ahead = self.offset and text[self.offset].replace(":", "")
@@ -292,7 +292,7 @@ class _Layout:
 
 @lru_cache(maxsize=4096)
 def _layout(shape: str, is_named_time: bool) -> _Layout | None:
-    """Return the layout of texts of a shape, whose digits are zeros; None if their digits decide it."""
+    """Return the layout of strings of a shape, whose digits are zeros; None if it depends on the digits."""
     shape = _YEAR_BEFORE_CLOCK.sub(" ", shape)
     rest, zones = _without_zone(shape)
     offsets = [each for each in _OFFSET.finditer(shape) if ":" in shape[: each.start()] or each[0][0] in "UG"]
@@ -324,7 +324,7 @@ def _compact(shape: re.Match[str], zone: tzinfo | None) -> tuple[datetime, ...]:
 
 
 def _without_zone(text: str) -> tuple[str, list[tzinfo]]:
-    """Return a text without its zones, and the zones, the most specific first."""
+    """Return a string without its zones, and the zones, most specific first."""
     zones: list[tzinfo] = []
     for name in _IANA.findall(text):
         with suppress(LookupError):
@@ -350,7 +350,7 @@ def _without_zone(text: str) -> tuple[str, list[tzinfo]]:
 
 
 def is_clock_or_zone(text: str) -> bool:
-    """Return whether a text is a time of day, a time zone or both."""
+    """Return whether a string is a time of day, a time zone or both."""
     rest, zones = _without_zone(text)
     rest = " ".join(
         word for word in rest.split() if word.lower() not in _TIME_WORDS or word[1:].lower() in ("m", ".m.")
@@ -371,7 +371,7 @@ def _is_of_time_words(text: str) -> bool:
 
 
 def _days(text: str, is_named_time: bool, read: Callable[[re.Match[str], Orders], T | None]) -> tuple[list[T], str]:
-    """Return what is read of each day of a text, and the text without them."""
+    """Return the result of `read` for each day in a string, and the string without the days."""
     name_patterns = _NAMED_DAYS if _HAS_WORD.search(text) else ()
     patterns: list[Pattern] = [*_NUMBERED_DAYS, *name_patterns, *_SHORT_WHOLE_DAYS]
     if is_named_time:
@@ -388,7 +388,7 @@ def _days(text: str, is_named_time: bool, read: Callable[[re.Match[str], Orders]
 
 
 def _blank(shape: re.Match[str]) -> str:
-    """Return blanks in place of a match, so that what follows keeps its place."""
+    """Return as many blanks as a match is long, so that later parts keep their positions."""
     return " " * len(shape[0])
 
 
@@ -410,7 +410,7 @@ def _latest(parts: tuple[str | None, ...], orders: tuple[str, ...], *, first_of_
 
 
 def _day(parts: dict[str, Any], first_of_month: bool) -> date | None:
-    """Return the day that the parts of a date name; of a period its last day, or its first."""
+    """Return the day that the parts of a date name; for a period, its last or first day."""
     spelled_year = parts["y"].lstrip("'")
     year = int(spelled_year) + (2000 if len(spelled_year) <= 2 else 0)
     year -= 543 if year in _BUDDHIST_YEARS else 0

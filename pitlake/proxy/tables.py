@@ -1,7 +1,7 @@
-"""Finds the rows of tables: in a text (CSV, Markdown, HTML, columns of blanks), and in lists beside names of columns.
+"""Finds the rows of tables in text (CSV, Markdown, HTML, aligned columns) and in lists with separate column names.
 
-It also finds the values in a text whose name is beside them: elements and attributes of XML, members of JSON, and lines
-such as `Last updated: …`, `updated: …`, a byline, or the dateline of a release.
+It also finds named values in text: elements and attributes of XML, members of JSON, and lines such as `Last updated:
+…`, `updated: …`, a byline, or the dateline of a release.
 """
 
 import csv
@@ -50,7 +50,7 @@ _DIGITS_OF_CLOCKS = range(1990_0101_000000, 2100_0101_000000)
 
 
 def tables_in(text: str) -> Iterator[list[list[str]]]:
-    """Yield the rows of each table in a text, the names of the columns first."""
+    """Yield the rows of each table in a text, starting with the names of the columns."""
     if _ROW_ENDS.search(text):
         text = _TAG.sub("", _ROW_ENDS.sub("\n", _CELL_ENDS.sub("\t", text.replace("\n", " "))))
     lines = [line.strip() for line in text.splitlines() if line.strip()]
@@ -69,7 +69,7 @@ def tables_in(text: str) -> Iterator[list[list[str]]]:
 
 
 def named_values(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the names and values that a text states: in XML, in JSON, and in its lines."""
+    """Yield the named values in a text: in XML, in JSON, and in its lines."""
     for pattern in (_ELEMENT, _OF_CLASS, _TERM) if "</" in text or "/>" in text else ():
         for shape in pattern.finditer(text):
             yield shape[1], shape[2].strip().removesuffix("]]")
@@ -86,7 +86,7 @@ def named_values(text: str) -> Iterator[tuple[str, str]]:
 
 def _named_in_line(line: str) -> Iterator[tuple[str, str]]:
     pair = _NAMED_LINE.fullmatch(line)
-    if pair and (not pair[1][0].isupper() or _PRECISE.search(pair[2])):  # `Date: March 7, 2024` is an event's.
+    if pair and (not pair[1][0].isupper() or _PRECISE.search(pair[2])):  # `Date: March 7, 2024` dates an event.
         yield pair[1], pair[2]
     for shape in filter(None, (pattern.match(line) for pattern in _LINES_OF_CHANGE)):
         for part in _PART_OF_LINE.finditer(shape[shape.lastindex or 0]):
@@ -94,7 +94,7 @@ def _named_in_line(line: str) -> Iterator[tuple[str, str]]:
 
 
 def heads_of(members: Mapping[str, Any]) -> list[str]:
-    """Return the names of the columns that an object states, or an object in it."""
+    """Return the names of the columns that an object, or an object in it, states."""
     for part in (members, *(member for member in members.values() if isinstance(member, dict))):
         for heads in (part[name] for name in _HEADS if isinstance(part.get(name), list)):
             return [head if isinstance(head, str) else _name_in(head) for head in heads]
@@ -114,7 +114,7 @@ def cells_of(row: Any) -> list[Any]:
 
 
 def seems_instant(value: Any) -> bool:
-    """Return whether a number, or a text that is one, may count from 1970, or be the digits of a day and a clock."""
+    """Return whether a number, or its text, may be a count since 1970 or the digits of a day and a clock."""
     count = _number_of(value)
     return any(count in counts for counts in (_SECONDS, *_INSTANTS, _DIGITS_OF_CLOCKS))
 
@@ -122,7 +122,7 @@ def seems_instant(value: Any) -> bool:
 def begin_with_instants(rows: list[Any]) -> bool:
     """Return whether rows without named columns seem to begin with counts since 1970.
 
-    So do counts of milliseconds or microseconds, and seconds of which each is later, or each earlier, than the last.
+    These are milliseconds or microseconds, or seconds that only increase or only decrease.
     """
     if not all(isinstance(row, list) and row for row in rows):
         return False

@@ -1,7 +1,7 @@
 """The tape of a run: every unchanged answer of the tools and its time, so that the run can be replayed.
 
 It is a file of JSON lines, written before an answer is passed on. The first line has the cut-off and the policy, the
-second the tools. A call on the tape is answered from it. Any other call is sent to the server; in a replay it is a gap.
+second line has the tools. A call on the tape is answered from it. Others go to the server; in a replay they are gaps.
 """
 
 import fcntl
@@ -25,7 +25,7 @@ FORM = 1
 
 @dataclass(frozen=True, kw_only=True)
 class TapedCall:
-    """One call: the arguments that were sent, and the answer, None if there was none."""
+    """A call: the arguments that were sent, and the answer; None if there was no answer."""
 
     tool: str
     arguments: Mapping[str, Any]
@@ -45,7 +45,7 @@ def call_key(tool: str, arguments: Mapping[str, Any]) -> str:
 
 
 class Tape:
-    """A tape in memory and, unless it is replayed, on disk. `record` and `replay` open one."""
+    """A tape in memory and, unless it is replayed, on disk. `record` and `replay` open a tape."""
 
     def __init__(self, path: Path, policy: Policy, as_of: datetime, *, handle: int | None) -> None:
         self.path, self.policy, self.as_of = path, policy, as_of
@@ -110,7 +110,7 @@ class Tape:
             os.close(self._handle)
 
     def list_tools(self, tools: list[dict[str, Any]]) -> None:
-        """Record the server's tools, unless the tape already has them unchanged."""
+        """Record the server's tools, unless they are unchanged on the tape."""
         if tools != self.tools:
             self.tools = tools
             self._write({"tools": tools, "listed_at": clock.iso(clock.now())})

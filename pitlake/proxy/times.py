@@ -1,7 +1,7 @@
-"""When an item was published, and which times it states. `pitlake.times` reads each time in a stated format.
+"""Reads the publication time of an item and all times that it states. `pitlake.times` reads times of a known format.
 
-A date counts at its end. So does midnight, in its own zone, the policy's or New York's, because many sources write
-dates as midnight, and others convert these to UTC.
+A date means its end. So does midnight in its own zone, the policy's or New York's, because many sources write dates as
+midnight, and others convert these to UTC.
 """
 
 import ast
@@ -27,9 +27,9 @@ from pitlake.proxy.spellings import (
 from pitlake.proxy.tables import NAMING, begin_with_instants, cells_of, heads_of, named_values, seems_instant, tables_in
 from pitlake.times import EPOCH_UNITS, ISO, Unset, end_of_day, read
 
-# Sources write 1970-01-01 or an earlier date if they have no date.
+# Sources write 1970-01-01 or an earlier date for a missing date.
 EARLIEST = datetime(1970, 1, 3, tzinfo=timezone.utc)
-# Counts of days, and which of them is 1970-01-01: of a spreadsheet, of Unix, and Julian.
+# Counts of days by the number of 1970-01-01: spreadsheet, Unix, and Julian days.
 _COUNTS_OF_DAYS = (
     (range(30_000, 60_000), 25_569),
     (range(15_000, 25_000), 0),
@@ -43,12 +43,12 @@ _COUNTS_OF_UNITS = (
 _MONTH_OR_DAY = re.compile(r"(?:19|20|21)\d{4,6}")  # 202403, 2024076
 _LEAST_DATE = 10_000  # Smaller numbers are durations, times of day or years.
 _TIME_OF_DAY = re.compile(r"(?:1?\d|2[0-3])[0-5]\d[0-5]\d")  # 93015 is 09:30:15
-_TICKS = tuple(datetime(year, 1, 1, tzinfo=timezone.utc) for year in (1, 1601))  # of .NET and Windows, 100 ns each
+_TICKS = tuple(datetime(year, 1, 1, tzinfo=timezone.utc) for year in (1, 1601))  # .NET and Windows, 100 ns each
 _SECONDS = {"seconds", "_seconds", "epochSecond", "epochSeconds"}
 _FRACTIONS = {"nanos", "nanoseconds", "_nanoseconds", "nano"}
 _YEARS = range(1900, 2200)
 LONGEST_COUNT, _LONGEST_NAME, _HIGHEST_COUNT = 40, 40, 10**20
-_LONGEST_PART = 12  # of a day: `September`
+_LONGEST_PART = 12  # of a day, such as `September`
 _PARTS = {"month": "month", "monthvalue": "month", "periodname": "month", "dayofmonth": "day"}
 # A time as code: /Date(1708070400000)/, ISODate("2024-02-16"), datetime.date(2024, 2, 16), Timestamp("…", tz="UTC").
 _CODE = re.compile(r"/?(?:new )?([A-Za-z_][\w.]*)\(\s*['\"]?([^()]{1,60}?)['\"]?\s*(?:,\s*\w+=.{1,60})?\)/?")
@@ -58,7 +58,7 @@ _NUMBERS = re.compile(r"(\d{4}),\s*(\d{1,2}),\s*(\d{1,2})(?:,[\d\s,]*)?")
 _ISO_DAY = re.compile(r"(?:1[89]|2[01])\d\d-?\d\d-?\d\d(?!\d|.* [A-Za-z])")
 _DIGIT = re.compile(r"\d")
 _COUNT = re.compile(r"@?(-?\d+(?:\.\d+)?(?:[eE]\+?\d\d?)?)(?:[+-]\d{4}| \d{1,4})?")
-# JSON, also after `data: ` or in a call such as `callback(…)`.
+# JSON, possibly after `data: ` or in a call such as `callback(…)`.
 _DOCUMENT = re.compile(r"[^{\[\n]{0,40}([{\[].*[}\]])[)\";\s]*", re.DOTALL)
 
 _QUARTERS_AND_YEARS = (
@@ -111,18 +111,18 @@ def _published(spelled: Any, form: str, zone: tzinfo | None) -> datetime:
 def stray_instants(
     item: Mapping[str, Any], zone: tzinfo | None, ignored: frozenset[str] = frozenset(), form: str = ISO
 ) -> list[datetime]:
-    """Return every time in an item, at any depth: texts that are a time, and numbers whose name suggests one.
+    """Return every time in an item, at any depth: strings that are a time, and numbers whose name suggests one.
 
     An item cannot have been published before any of these times. Prose is not judged.
 
     Args:
-        item: The item, with members that are not passed on.
+        item: The item, including members that are not passed on.
         zone: The zone of times without one.
         ignored: Names of members with business dates, such as a maturity.
-        form: The format of the item's publication, in which other times are read first.
+        form: The format of the item's publication time, which is tried first for other times.
 
     Raises:
-        Undated: If a member whose name says that it is a time can't be read as a time, duration or zone.
+        Undated: If a member that is named as a time can't be read as a time, duration or zone.
     """
     strays = _Strays(zone, ignored, form)
     strays.read("", item, NO)
@@ -131,8 +131,8 @@ def stray_instants(
 
 @lru_cache(maxsize=512)
 def _traits(names: tuple[str, ...]) -> tuple[bool, bool, tuple[str, ...], frozenset[str]]:
-    """Return what an object's names say of it: whether it has a month, whether it counts from 1970, which of them name
-    the other members, and which contain digits. The items of an answer mostly share their names.
+    """Return what an object's names reveal: whether it has a month, whether it counts from 1970, which names name the
+    other members, and which contain digits. The items of an answer mostly share their names.
     """
     has_month = any(_PARTS.get(name.lower()) == "month" for name in names)
     is_count = bool(_FRACTIONS.intersection(names)) or _SECONDS.issuperset(names)
@@ -141,14 +141,14 @@ def _traits(names: tuple[str, ...]) -> tuple[bool, bool, tuple[str, ...], frozen
 
 
 class _Strays:
-    """Collects the times of an item. `read` says whether it could read a value as a time or as no time at all."""
+    """A collector of the times of an item. `read` returns whether it recognised a value as a time or as no time."""
 
     def __init__(self, zone: tzinfo | None, ignored: frozenset[str], form: str) -> None:
         self._zone, self._ignored, self._form = zone, ignored, form
         self.instants: list[datetime] = []
 
     def read(self, name: str, value: Any, inherited: int) -> bool:
-        """Read a member. inherited: how much the names around it say that it is a time."""
+        """Read a member. inherited: how strongly the names around it suggest a time."""
         own = kind_of_name(name) if name else NO
         kind = max(own, inherited)
         if kind == COUNT and not isinstance(value, list | dict):
@@ -173,7 +173,7 @@ class _Strays:
             parts = {_PARTS.get(name.lower(), name.lower()): member for name, member in members.items()}
             if self._day(parts.get("year"), parts["month"], parts.get("day")):
                 return True
-        if members.keys() == {"low", "high", "unsigned"}:  # a whole number of 64 bits in JavaScript
+        if members.keys() == {"low", "high", "unsigned"}:  # a 64-bit integer in JavaScript
             low, high = members["low"], members["high"]
             if type(low) is type(high) is int:
                 return self._number((high << 32) + (low & 0xFFFFFFFF), max(kind, WEAK))
@@ -214,11 +214,11 @@ class _Strays:
             self._rows(["time"], [members] if _COUNT.fullmatch(members[1]) else [])  # a sample of Prometheus
         if len(members) == 2 and isinstance(first, str) and len(first) <= _LONGEST_NAME:
             self._rows(members[:1], members[1:])
-        readable = [self.read(name, member, kind) for member in members]  # Each may state a time.
+        readable = [self.read(name, member, kind) for member in members]  # Each member may state a time.
         return all(readable)
 
     def _day(self, year: Any = None, month: Any = None, day: Any = None) -> bool:
-        """Read a day, a month or a year by its parts."""
+        """Read a day, a month or a year from its parts."""
         parts = [str(part) for part in (year, month, day) if type(part) in (int, str)]
         if not (parts and parts[0].isdecimal() and int(parts[0]) in _YEARS) or len(max(parts, key=len)) > _LONGEST_PART:
             return False
@@ -229,7 +229,7 @@ class _Strays:
     def _number(self, count: float, kind: int, spelled: str = "") -> bool:
         """Read a count since 1970, in seconds or a smaller unit, digits of a date, or a count of days.
 
-        spelled: its text, which may begin with zeros.
+        spelled: its digits, which may begin with zeros.
         """
         if kind == NO or not abs(count) < _HIGHEST_COUNT:
             return kind == NO
@@ -248,7 +248,7 @@ class _Strays:
         return self._digits(count, digits) or kind == WEAK
 
     def _digits(self, count: float, digits: str) -> bool:
-        """Read a number under a name of time that does not count seconds: of days, hours or minutes, or a date."""
+        """Read a number that is named as a time but not in seconds: days, hours or minutes, or a date."""
         readings = [end_of_day(day, self._zone) for day in bare_days(digits) if day.year < _YEARS.stop]
         if not readings:
             readings += [EPOCH + (count + 1) * unit for counts, unit in _COUNTS_OF_UNITS if int(count) in counts]
@@ -276,7 +276,7 @@ class _Strays:
         return kind == WEAK or is_duration_or_zone(text)
 
     def _json(self, text: str, kind: int) -> bool:
-        """Read one document, or one in each line."""
+        """Read one JSON document, or one in each line."""
         for parts in ([text], text.splitlines()):
             documents = [_document(part) for part in parts if part.strip()]
             if all(isinstance(document, dict | list) for document in documents):
@@ -284,7 +284,7 @@ class _Strays:
         return False
 
     def _tables(self, text: str) -> None:
-        """Read the cells of tables in a text, and the values that it names."""
+        """Read the cells of tables and the named values in a text."""
         for heads, *rows in tables_in(text):
             self.read("", [heads, *rows], NO)
             self._rows(heads, rows)
@@ -293,7 +293,7 @@ class _Strays:
                 self.read("", spelled, min(kind, WEAK))
 
     def stated(self, text: str, kind: int) -> Sequence[datetime]:
-        """Return the instants that a text as a whole states."""
+        """Return the instants that a string as a whole states."""
         if len(text) > LONGEST_TIME:
             return []
         if self._form not in EPOCH_UNITS and (self._form != ISO or _ISO_DAY.match(text)):
@@ -320,7 +320,7 @@ class _Strays:
 
 
 def _document(text: str) -> Any:
-    """Return what a text states as JSON, or as Python writes it; None for anything else."""
+    """Parse a string as JSON or as a Python literal; None for anything else."""
     if (shape := _DOCUMENT.fullmatch(text.strip().lstrip("\ufeff"))) is None:
         return None
     for read_text, part in ((json.loads, shape[0]), (json.loads, shape[1]), (_literal, shape[1])):
@@ -331,7 +331,7 @@ def _document(text: str) -> Any:
 
 
 def _literal(text: str) -> Any:
-    """Parse a value as Python writes it, with calls such as datetime.date(2024, 2, 16) as texts."""
+    """Parse a Python literal, with calls such as datetime.date(2024, 2, 16) as strings."""
     try:
         document = ast.literal_eval(text)
     except (ValueError, SyntaxError):
@@ -344,7 +344,7 @@ def _listed(value: Any) -> Any:
 
 
 def is_up_to(text: str, as_of: datetime, zone: tzinfo | None, form: str = ISO) -> bool:
-    """Return whether a text as a whole is a time up to an instant, such as a local time of the following day."""
+    """Return whether a string as a whole is a time up to an instant, such as a local time of the following day."""
     stated_times = _Strays(zone, frozenset(), form).stated(text.strip(), NO)
     return bool(stated_times) and max(stated_times) <= as_of
 
@@ -362,9 +362,9 @@ def _names_later_period(text: str, day: date) -> bool:
 
 
 def names_later_day(text: str, day: date, *, periods: bool = False) -> bool:
-    """Return whether a text names a day after this one, in any usual spelling. Of two readings the later one counts.
+    """Return whether a text names a day after this one in a usual spelling. Of two readings, the later is used.
 
-    periods: whether a year or a quarter after that of the day counts too.
+    periods: whether a year or a quarter after that of the day is enough.
     """
     text = plain(text)
     return any(named_day > day for named_day in days_in(text, day.year)) or (periods and _names_later_period(text, day))

@@ -1,4 +1,4 @@
-"""Words of dates in the languages of servers: months, weekdays and labels, without accents and in lower case."""
+"""Words in dates: months, weekdays and labels in many languages, without accents and in lower case."""
 
 import unicodedata
 

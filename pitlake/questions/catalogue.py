@@ -1,9 +1,9 @@
-"""The query catalogue: one SQL file per query in sql/queries, whose header comment states parameters and columns.
+"""The query catalogue: one SQL file per query in sql/queries. Its header comment states parameters and columns.
 
 A header line is `-- key: text`, `-- param NAME TYPE required|optional|= JSON | meaning` or `-- column NAME [UNIT] |
-meaning`. A `-- column NAME` alone has the unit and meaning that sql/columns.txt states. `parameters` checks and formats
-the values. They are bound as prepared parameters and never inserted into the SQL text. Nothing here runs SQL. Sessions
-load `session_macros`.
+meaning`. `-- column NAME` alone takes unit and meaning from sql/columns.txt. `parameters` checks and formats the
+values. They are bound as prepared parameters and never inserted into the SQL text. Nothing here runs SQL. Sessions load
+`session_macros`.
 """
 
 import json
@@ -67,7 +67,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One column of a query's answer. unit: of a number, one of COUNTS, or the column that names the unit."""
+    """One column of a query's answer. unit: the unit of a number, one of COUNTS, or the column with the unit."""
 
     name: str
     meaning: str
@@ -80,8 +80,8 @@ class Query:
     `one_of`.
 
     searches: the datasets whose words or vectors the query compares completely. ids: the columns that identify a row of
-    the answer. hindsight: answer columns that could not be known at as_of, or `*` if the query can't be answered
-    without hindsight. aliases: other names of the query.
+    the answer. hindsight: answer columns that could not be known at as_of; `*` if the query needs hindsight. aliases:
+    other names of the query.
     """
 
     name: str
@@ -134,8 +134,8 @@ def find(name: str) -> Query | None:
 
 
 def get(name: str) -> Query:
-    """Return a query by its name or an alias. Raises BadInput with the names of the queries; for a dataset's name,
-    those that read it.
+    """Return a query by its name or an alias. Raises BadInput with the names of the queries, or for a dataset's name
+    with the queries that read it.
     """
     query = find(name)
     if query is None:
@@ -174,7 +174,7 @@ def facts(query: Query) -> dict[str, Any]:
 def session_macros(datasets: Collection[str]) -> tuple[str, ...]:
     """Return the SQL texts a session runs, in order, once it has the views of these datasets.
 
-    They define full-text search, nearest vectors, as-of series and unions. What reads a missing dataset is left out.
+    They define full-text search, nearest vectors, as-of series and unions, without those of missing datasets.
     """
     return tuple(text for reads, text in _macros() if reads <= set(datasets))
 
@@ -212,7 +212,7 @@ def placeholders(sql: str) -> frozenset[str]:
 
 
 def parse(name: str, text: str) -> Query:
-    """Parse a query file. Raises ValueError that explains the fault of the header."""
+    """Parse a query file. Raises ValueError, which explains the fault of the header."""
     lines = text.strip().splitlines()
     end = next((index for index, line in enumerate(lines) if not line.startswith("--")), len(lines))
     header, sql = [line.removeprefix("--").strip() for line in lines[:end]], "\n".join(lines[end:]).strip()
@@ -254,7 +254,7 @@ def parse(name: str, text: str) -> Query:
 
 @cache
 def _shared_columns() -> dict[str, str]:
-    """Return the columns that several queries return, by name, as a header line describes them."""
+    """Return the columns shared by several queries, by name, as header lines describe them."""
     return {line.split(" ", 1)[0]: line for line in columns_file().read_text(encoding="utf-8").splitlines()}
 
 
@@ -266,8 +266,8 @@ def _all_queries() -> dict[str, Query]:
 
 @cache
 def _macros() -> tuple[tuple[frozenset[str], str], ...]:
-    """Return the datasets and text of each macro file, those with fewer datasets first, because a macro must exist
-    before another uses it.
+    """Return the datasets and text of each macro file, fewest datasets first, because a macro must exist before another
+    uses it.
     """
     return tuple(sorted(((frozenset(reads), text) for reads, text in _macro_files()), key=lambda macro: len(macro[0])))
 
@@ -304,7 +304,7 @@ def _match(pattern: re.Pattern[str], text: str, query: str) -> re.Match[str]:
 
 
 def _check(query: Query) -> None:
-    """Refuse a header that contradicts itself or the SQL below it."""
+    """Raise an error for a header that contradicts itself or the SQL below it."""
     from pitlake.datasets import all_datasets
 
     where = f"sql/queries/{query.name}.sql"

@@ -1,6 +1,6 @@
 """The data dictionary: a dataset's contract as a page for people and agents, and as plain facts.
 
-Each page is Markdown generated from the contract, so it cannot differ from the real columns. Nothing here reads the
+Each page is Markdown generated from the contract, so it always agrees with the real columns. Nothing here reads the
 lake.
 """
 
@@ -57,7 +57,7 @@ def page(dataset: Dataset) -> str:
 
 
 def known_page(datasets: Iterable[Dataset]) -> str:
-    """Return the page about who could know each column at `available_at`, with all whose answer is not `record`."""
+    """Return the page about who could know each column at `available_at`. It lists all that are not `record`."""
     answers, rows = [name for name in KNOWN if name != "record"], []
     for dataset in datasets:
         by = {name: [column for column in dataset.agent_columns if answer(dataset, column) == name] for name in answers}

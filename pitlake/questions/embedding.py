@@ -2,7 +2,7 @@
 
 The model's weights are in the package wordllama, so a text has the same vector on every machine and day. The model is
 loaded at its first use. $PITLAKE_EMBEDDER names the model of the graph's own vectors as `package.module:name`, a
-function from a text to its numbers. SQL receives only the vector.
+function that returns a text's numbers. SQL receives only the vector.
 """
 
 import logging
@@ -33,7 +33,7 @@ def embed(text: str, embedder: Embedder | None = None) -> list[float]:
 
 
 def own(text: str) -> list[float]:
-    """Return the 256 numbers of a text by the bundled model, of length 1; all 0 for a text without a known word.
+    """Return a text's vector of 256 numbers and length 1 by the bundled model; all 0 without a known word.
 
     Raises BadInput if the extra `meaning` is not installed.
     """
@@ -43,7 +43,7 @@ def own(text: str) -> list[float]:
 
 
 def configured() -> Embedder | None:
-    """Return the model in $PITLAKE_EMBEDDER, None if it is not set. Raises BadInput if it can't be called."""
+    """Return the model in $PITLAKE_EMBEDDER; None if that is not set. Raises BadInput if it can't be called."""
     path = os.environ.get(VARIABLE, "")
     if not path:
         return None
@@ -60,7 +60,7 @@ def configured() -> Embedder | None:
 
 @cache
 def _loaded() -> Any:
-    # Importing it configures the root logger if that has no handler, and then messages of every library are shown.
+    # Importing it would configure a root logger without handlers and so show messages of every library.
     root, handler = logging.getLogger(), logging.NullHandler()
     root.addHandler(handler)
     try:

@@ -1,4 +1,4 @@
-"""The names of line items, read from sql/macros/line_items.sql, which maps them to concepts. No SQL runs here."""
+"""The names of line items from sql/macros/line_items.sql, which maps them to concepts. No SQL runs here."""
 
 import re
 from functools import cache

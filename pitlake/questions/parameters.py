@@ -1,7 +1,7 @@
 """The types of query parameters: the values that a caller may pass, and the single form that is bound into the SQL.
 
-A value is a Python object or the text of a command line. It becomes a text, a number or a list, which other processes
-receive unchanged. No SQL here.
+A value is a Python object or a command-line argument. It becomes a string, a number or a list, which other processes
+receive unchanged. No SQL runs here.
 """
 
 import json
@@ -18,7 +18,7 @@ LARGEST_INT = 2**31 - 1
 
 
 def spell(type_name: str, field: str, value: Any) -> Any:
-    """Return a caller's value in the form that is bound. Raises BadInput with the field and what to write."""
+    """Return a caller's value in the bound form. Raises BadInput with the field and what to write."""
     return TYPES[type_name](field, value)
 
 
@@ -100,7 +100,7 @@ def _vector(field: str, value: Any) -> list[float]:
 
 
 def _pairs(field: str, value: Any) -> str:
-    """Parse (ticker, instant) pairs into JSON text, with instants in the single spelling."""
+    """Parse (ticker, instant) pairs into JSON, with instants in the one bound spelling."""
     if isinstance(value, str):
         if not _is_json(value):
             raise BadInput(field, "not JSON", PAIRS_FORM)

@@ -1,7 +1,7 @@
 """The days on which polls prove that the lake has every split or dividend of a company.
 
-That none is recorded says nothing about a day that no poll covered. A poll counts if its run was published, only up to
-its own day, and for the tickers it asked for.
+On other days, a missing record proves nothing. A poll is used if its run was published, only up to its own day, and
+only for the tickers that it requested.
 """
 
 import json
@@ -23,8 +23,8 @@ Span = tuple[date, date]  # Both days are included.
 
 EVERY_TICKER = ""
 ONE_DAY = timedelta(days=1)
-# Numbers of shares that every report restates for splits. Two reports that state the same number for one period prove
-# that no split took effect between them. Amendments repeat old numbers, and a report may be ahead of its split.
+# Numbers of shares that every report restates for splits. Two reports with the same number for one period prove that no
+# split took effect between them. Amendments repeat old numbers, and a report may precede its split.
 SHARE_COUNTS = (
     "us-gaap:WeightedAverageNumberOfDilutedSharesOutstanding",
     "us-gaap:WeightedAverageNumberOfSharesOutstandingBasic",
@@ -43,9 +43,9 @@ RESTATED = """
 
 @dataclass(frozen=True)
 class Actions:
-    """A kind of corporate action and the datasets whose polls count.
+    """A kind of corporate action and the datasets whose polls cover it.
 
-    day: the day that bounds a poll of the provider. filed_before: how long before that day the graph may file an
+    day: the column that bounds a poll of the provider. filed_before: how long before that day the graph may file an
     action. restates: whether the action restates the numbers of shares in reports.
     """
 
@@ -60,7 +60,7 @@ SPLITS = Actions("splits", "polygon_splits", "execution_date", restates=True)
 DIVIDENDS = Actions("dividends", "polygon_dividends", "ex_dividend_date", filed_before=timedelta(days=366))
 
 
-# The days of a company's dividends that the answer can't use: hidden at the instant, or gaps of the provider.
+# The days of a company's dividends that the answer can't use: those hidden at the instant, and provider gaps.
 HIDDEN = """
     SELECT DISTINCT ex_dividend_date FROM {rows}
     WHERE list_contains($names::VARCHAR[], {spelled}) AND epoch_us(available_at) > $until"""
@@ -77,7 +77,7 @@ SPELLED = "regexp_replace(upper(ticker), '[-/ ]', '.', 'g')"
 
 
 class PolledDays:
-    """The covered days of one lake version, by company. until: polls after this instant do not count."""
+    """The covered days of one lake version, by company. until: later polls are ignored."""
 
     def __init__(self, lake: Lake, snapshot: Snapshot, actions: Actions, until: datetime | None = None) -> None:
         self._lake, self._snapshot, self._actions, self._until = lake, snapshot, actions, until
@@ -85,8 +85,8 @@ class PolledDays:
     def of(self, ticker: str, ciks: Sequence[str], tickers: Tickers) -> list[Span]:
         """Return the covered days of a ticker and its companies, in order.
 
-        A provider must have been asked for the ticker, and also for the tickers that the company had instead at the
-        time. The graph counts if it has the company.
+        A provider must have been asked for the ticker, and for the tickers that the company had instead at the time.
+        The graph is used if it has the company.
         """
         polled_spans = self._asked(ticker)
         for first, last, others in (era for cik in ciks for era in tickers.eras(cik)):
@@ -124,7 +124,7 @@ class PolledDays:
 
     @cached_property
     def _of_graph(self) -> list[Span]:
-        """Return the days that the graph's polls cover. A day counts once it is over."""
+        """Return the days that the graph's polls cover. A day is covered once it has ended."""
         spans = []
         for poll in self._polls(self._actions.graph):
             yesterday = new_york_day(from_micros(poll.observed)) - ONE_DAY
@@ -137,13 +137,13 @@ class PolledDays:
         return frozenset(cik for (cik,) in self._rows("companies", "SELECT DISTINCT cik FROM {rows}"))
 
     def _undeclared(self, names: Iterable[str]) -> list[Span]:
-        """Return the days on which a dividend may have gone ex that the graph stated and no row could be made of."""
+        """Return the days that may be ex-days of dividends that the graph states but that could not become rows."""
         days = self._rows("gaps/dividends", UNDECLARED, {"names": sorted(names)}, spelled=SPELLED)
         return [(date.min, date.max) if day is None else (day, day + self._actions.filed_before) for (day,) in days]
 
     def restated(self, cik: str) -> list[Span]:
-        """Return the days between two reports of a company that state the same number of shares for one period, less
-        the first two months. None of its splits was executed then.
+        """Return the days between two reports of a company that state the same number of shares for one period, without
+        the first two months. The company had no split on these days.
         """
         if not self._actions.restates:
             return []
@@ -188,7 +188,7 @@ def days_of_dividends(
 def rows_of(
     snapshot: Snapshot, table: str, question: str, parameters: dict[str, Any] | None = None, **names: str
 ) -> list[tuple[Any, ...]]:
-    """Return the answer to a question about a table of a lake version; nothing if it has no such table."""
+    """Return the answer to a question about a table of a lake version; nothing if there is no such table."""
     from pitlake.lake.tables.query import calculator, reading
 
     files = snapshot.files(table)
@@ -228,7 +228,7 @@ def without(spans: Iterable[Span], others: Iterable[Span]) -> list[Span]:
 
 
 def _bounded(bounds: Bounds, day: str, today: date) -> list[Span]:
-    """Return the days that a part of a poll covers; none if other columns bound it."""
+    """Return the days that a part of a poll covers; none if other columns limit it."""
     if any(name != day for name, _, _ in bounds):
         return []
     firsts = [date.fromisoformat(first) for _, first, _ in bounds if first]

@@ -1,4 +1,4 @@
-"""Selects the catalogue query of a search: by words or by meaning, and in which texts.
+"""Selects the catalogue query of a search, by words or by meaning, and the texts to search.
 
 Every interface has one search command or tool, which uses this module. SQL ranks words by BM25. Meaning uses the lake's
 own vectors, or the graph's if their model is configured (`embedding`). Nothing here runs SQL.
@@ -37,8 +37,8 @@ BY_MEANING = {"news": "vector_news", "calls": "vector_qa", "everything": "vector
 def find(
     text: str, *, within: str = "news", ticker: str | None = None, by: str = "words", limit: int | None = None
 ) -> tuple[catalogue.Query, dict[str, Any]]:
-    """Return the query of a search and its parameters. Raises BadInput for texts that can't be searched this way, or
-    without a model.
+    """Return the query of a search and its parameters. Raises BadInput if these texts can't be searched this way, or
+    there is no model.
     """
     within = texts(within)
     ways = {"words": BY_WORDS, "meaning": BY_MEANING}
@@ -49,11 +49,11 @@ def find(
     query = catalogue.get(ways[by][within])
     values: dict[str, Any] = {"query": text, "limit": limit}
     if by == "meaning":
-        # The model is the one whose vectors can be compared with the text's; None is the graph's own.
+        # The model whose vectors can be compared with the text's; None is the graph's own.
         values = {"k": limit, "embedding": embed(text), "model": None if configured() else MODEL}
     return query, {name: value for name, value in (values | {"ticker": ticker}).items() if value is not None}
 
 
 def texts(within: str) -> str:
-    """Return the kind of texts for its name, a dataset or an alias; any other name unchanged."""
+    """Return the kind of texts for its name, a dataset or an alias; return any other name unchanged."""
     return within if within in (*BY_WORDS, *BY_MEANING) else TEXTS_OF.get(meant(within), meant(within))

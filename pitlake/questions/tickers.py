@@ -39,16 +39,16 @@ _LABELLED = """
         AND (entity_kind <> 'company' OR regexp_full_match(entity_id, '[0-9]{{10}}')) AND entity_id IS NOT NULL
     GROUP BY ALL"""
 
-Claim = tuple[datetime, str]  # The start of the assignment, and the CIK.
+Claim = tuple[datetime, str]  # the start of the assignment, and the CIK
 
 
 @dataclass(frozen=True)
 class Company:
     """The company of a ticker at an instant.
 
-    company: the company in the form that sql/macros/company.sql reads. ciks: empty if no company is known by the
-    ticker. notes: shown to the caller, in words the gate knows; label_notes: further notes if rows are found by the
-    tickers that their sources write on them.
+    company: the company in the form that sql/macros/company.sql reads. ciks: empty if no company with the ticker is
+    known. notes: shown to the caller, in words that the gate allows; label_notes: further notes if rows are found by
+    the tickers that their sources write into them.
     """
 
     company: str
@@ -62,7 +62,7 @@ class Company:
 
 
 class Tickers:
-    """Every statement about tickers in one lake version. until: only those public at that time, without hindsight."""
+    """The statements about tickers in one lake version. until: without hindsight, only those public at that time."""
 
     def __init__(self, snapshot: Snapshot, until: datetime | None = None) -> None:
         self._snapshot, self._hindsight = snapshot, until is None
@@ -81,9 +81,9 @@ class Tickers:
         """Return the company that had a ticker at an instant (None: now), otherwise the last company that had it
         before.
 
-        With hindsight, it returns a company that had the ticker only later if no company had it before. Rows are then
-        also found by the later tickers that their sources write into them. A CIK of ten digits is its company, which
-        may have no ticker yet.
+        With hindsight, if no company had the ticker before, return one that had it later. Rows are then also found by
+        the later tickers that their sources write into them. A CIK of ten digits also identifies a company, which may
+        have no ticker yet.
         """
         hindsight = self._hindsight
         spelling = spelled(ticker)
@@ -111,7 +111,7 @@ class Tickers:
         return Company(" ".join(parts), ciks, notes, tuple(label_notes))
 
     def of(self, cik: str, at: datetime) -> tuple[str, ...]:
-        """Return the tickers of a company at an instant, or its first later tickers if it had none then."""
+        """Return the tickers of a company at an instant, or its first later tickers if it had none."""
         statements = self._statements.get(cik, [])
         public = [tickers for since, tickers in statements if since <= at]
         if public:
@@ -145,7 +145,7 @@ class Tickers:
                 yield cik, public
 
     def _bearers(self, ticker: str, as_of: datetime | None) -> tuple[str, ...]:
-        """Return the companies whose newest statement by an instant has the ticker; of several, those with the last."""
+        """Return the companies whose newest statement by an instant has the ticker; of several, the latest."""
         newest = [(cik, statements[-1]) for cik, statements in self._public(as_of)]
         return _last([(at, cik) for cik, (at, tickers) in newest if ticker in map(spelled, tickers)])
 
@@ -163,7 +163,7 @@ class Tickers:
         return {spelled(ticker) for statements in public for _, tickers in statements for ticker in tickers}
 
     def _labels(self, ciks: Collection[str], as_of: datetime | None) -> Iterator[tuple[str, str]]:
-        """Return the tickers of companies, each with the time in which no other company had it."""
+        """Yield the tickers of companies, each with the time in which no other company had it."""
         for ticker in sorted(filter(_PLAIN.fullmatch, self._borne_by(ciks, as_of))):
             claims = sorted(self._claims(ticker, as_of))
             since = next(at for at, cik in claims if cik in ciks)
@@ -173,7 +173,7 @@ class Tickers:
             yield ticker, span if before or until else ""
 
     def _unproven(self, ciks: Collection[str], as_of: datetime | None) -> Iterator[str]:
-        """Yield a note per ticker that nothing proves to be the companies' own after its last statement: their next
+        """Yield a note per ticker that the companies are not proven to have after its last statement. Their next
         statement does not repeat it, or another company has it first.
         """
         for ticker in sorted(filter(_PLAIN.fullmatch, self._borne_by(ciks, as_of))):
@@ -190,7 +190,7 @@ class Tickers:
                 yield f"rows that bear {ticker} after {iso(last)}, stated {days} days before, are read with hindsight"
 
     def _labelled(self, ticker: str, as_of: datetime | None) -> dict[str, list[Claim]]:
-        """Return the rows of the graph, public by an instant, that have the ticker, by kind."""
+        """Return the graph's rows with the ticker that were public by an instant, by kind."""
         claims: dict[str, list[Claim]] = defaultdict(list)
         for dataset, label in _LABELS.items():
             question = _LABELLED.replace("{label}", label)

@@ -1,7 +1,7 @@
 """Days with an unusual volume: a pure function of a dataset's rows per day.
 
 A day is compared with the same weekday of the weeks before. Empty days on which the exchange is closed are expected and
-not compared.
+are not compared.
 """
 
 import math
@@ -17,7 +17,7 @@ WEEKS = 8
 FEWEST_WEEKS = 4
 # The number of typical deviations from which a day is anomalous. Such days are rare by chance and worth checking.
 THRESHOLD = 5.0
-# A few rows more or less mean nothing in seasonal datasets.
+# A few more or fewer rows mean nothing in seasonal datasets.
 FEWEST_ROWS = 10
 
 
@@ -59,8 +59,8 @@ def _judge(day: date, rows: Mapping[date, int], first: date) -> Anomaly | None:
         return None
     usual = median(counts)
     ordered = sorted(counts)
-    spread = (ordered[-2] - ordered[1]) / 2  # single extreme days of the past do not widen it
-    # Counts of independent events vary by the square root of their mean; a smaller spread is luck.
+    spread = (ordered[-2] - ordered[1]) / 2  # A single extreme day does not widen it.
+    # Counts of independent events vary by the square root of their mean, so a smaller spread is luck.
     score = (count - usual) / max(spread, math.sqrt(usual), 1.0)
     telling = abs(score) >= THRESHOLD and abs(count - usual) >= FEWEST_ROWS
     return Anomaly(day, count, usual, score) if telling else None

@@ -1,4 +1,4 @@
-"""The state of a lake while a version was its newest: check reports, incidents and claims."""
+"""The state of a lake at the time when a version was its newest: check reports, incidents and claims."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -17,7 +17,7 @@ def check_reports(lake: Lake, dataset: str, version: int) -> list[CheckReport]:
     end = _end(lake, version)
 
     def known(report: CheckReport) -> bool:
-        # A refused run has no version; it belongs to the version that was the newest at that time.
+        # A refused run has no version. It belongs to the version that was the newest at that time.
         return _before(report.checked_at, end) if report.version is None else report.version <= version
 
     return list(islice(filter(known, lake.check_reports(dataset)), HISTORY))
@@ -31,12 +31,12 @@ def incidents(lake: Lake, version: int) -> list[Incident]:
 
 
 def claims(lake: Lake, version: int) -> dict[str, int]:
-    """Count the items dated by a provider alone, by source. Raises LakeError."""
+    """Return the number of items that only a provider dated, by source. Raises LakeError."""
     return lake.claims(_end(lake, version))
 
 
 def _end(lake: Lake, version: int) -> datetime | None:
-    """Return when the next version was committed, None for the newest."""
+    """Return the time at which the next version was committed; None for the newest version."""
     return lake.entry(version + 1).committed_at if version < lake.head() else None
 
 

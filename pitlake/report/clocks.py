@@ -1,7 +1,7 @@
 """The two clocks of a dataset's rows: the days on which rows became public, and how much later the lake saw them.
 
-One pass counts rows by hour, which gives few groups for any number of rows. Quantiles are then computed from the rows
-of the relevant hours.
+One pass counts rows by hour, which gives few groups for any number of rows. The rows of the relevant hours then give
+the quantiles.
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,8 +46,8 @@ _BY_HOUR = f"""
 
 @dataclass(frozen=True)
 class Clocks:
-    """Counts of rows by New York day, by source tag and by lag; `quantiles` of the lag in seconds; the newest instant
-    of each clock.
+    """The numbers of rows by New York day, by source tag and by lag; `quantiles` of the lag in seconds; the newest
+    instant of each clock.
 
     hours: rows by hour of `available_at` and whole hours of lag; None without rows.
     """
@@ -83,7 +83,7 @@ def clocks(sql: duckdb.DuckDBPyConnection, files: Sequence[DataFile]) -> Clocks:
 
 
 def _counts(sql: duckdb.DuckDBPyConnection, query: str) -> dict[Any, int]:
-    """Return the rows by the first of two columns, most frequent first."""
+    """Return the counts in the second column by the first one, largest first."""
     summed = f"SELECT what, sum(rows)::BIGINT FROM ({query}) AS counted (what, rows) GROUP BY what ORDER BY 2 DESC, 1"
     return dict(sql.sql(summed).fetchall())
 

@@ -24,8 +24,8 @@ POLLS = pa.schema(
 )
 ENTITIES = pa.schema([("number", pa.int64()), ("entity", pa.string())])
 # Find the poll that missed each row: the last poll before the row's first observation that covered its day and entity,
-# at or after the row's own instant. For most rows, their hours alone show that no poll missed them. The other rows
-# belong to few pairs of a day and an entity.
+# at or after the row's own instant. For most rows, the hours alone show that no poll missed them. The other rows have
+# few pairs of day and entity.
 DAY = "strftime(available_at AT TIME ZONE 'America/New_York', '%Y-%m-%d')"
 MISSED = f"""
 WITH
@@ -72,7 +72,7 @@ class Arrival:
 
 @dataclass(frozen=True)
 class LateArrivals:
-    """The late arrivals of a dataset. Lags are between available_at and observed_at, in seconds; the newest first."""
+    """The late arrivals of a dataset, newest first. Lags are between available_at and observed_at, in seconds."""
 
     count: int = 0
     median: float = 0.0

@@ -61,7 +61,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Example:
-    """A source record that a failing check names. `row` is its newest row in the lake, empty if there is none."""
+    """A source record named by a failing check. `row` is its newest row in the lake; empty if there is none."""
 
     evidence: str
     row: Mapping[str, str]
@@ -86,8 +86,8 @@ class Drift:
 
 @dataclass(frozen=True)
 class ColumnChange:
-    """The share of a column's values that are null, in the version and in its base; None without rows. is_added:
-    whether the column was added to the contract after the dataset's table was created.
+    """The share of nulls in a column, in the version and in its base; None without rows. is_added: whether the column
+    was added to the contract after the dataset's table was created.
     """
 
     name: str
@@ -141,7 +141,7 @@ class Measures:
 
 
 def measure(lake: Lake, dataset: Dataset, snapshot: Snapshot, base: Snapshot, at: datetime) -> Measures:
-    """Measure a dataset in a version. base: the version to compare with; at: the instant that freshness is measured at.
+    """Measure a dataset in a version. base: the version to compare with; at: the instant for freshness.
 
     Raises LakeError if files can't be read.
     """
@@ -262,7 +262,7 @@ def _columns(
 
 
 def _nulls(sql: duckdb.DuckDBPyConnection, files: Sequence[DataFile]) -> dict[str, int]:
-    """Return the nulls of each column by the files' own statistics. Files without a column have only nulls in it."""
+    """Return the number of nulls in each column by the files' statistics. A missing column has only nulls."""
     if not files:
         return {}
     paths = [file.path for file in files]
@@ -276,7 +276,7 @@ def _nulls(sql: duckdb.DuckDBPyConnection, files: Sequence[DataFile]) -> dict[st
 def _examples(
     sql: duckdb.DuckDBPyConnection, dataset: Dataset, files: Sequence[DataFile], check_reports: Sequence[CheckReport]
 ) -> dict[str, list[Example]]:
-    """Return, for each failing check of the newest run, the records it names with their rows in the lake."""
+    """Return the records named by each failing check of the newest run, with their rows in the lake."""
     failing = [check for check in check_reports[0].checks if not check.passed] if check_reports else []
     return {
         check.name: [_example(sql, dataset, files, evidence) for evidence in check.examples[:MOST_EXAMPLES]]

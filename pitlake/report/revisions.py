@@ -1,7 +1,6 @@
 """The number of rows that revise an earlier row of their key, by day and by key, with one hash per row.
 
-Most keys occur once, and a unique hash proves it. Only rows with a repeated hash are compared, by a digest of their
-keys.
+Most keys occur once, which a unique hash proves. Only rows with a repeated hash are compared, by digests of their keys.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +28,7 @@ Hashes = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class Revisions:
-    """Rows that revise an earlier row of their key, by New York day, and the number of keys with such rows."""
+    """The number of rows that revise an earlier row of their key, by New York day, and of keys with such rows."""
 
     by_day: Mapping[date, int] = field(default_factory=dict)
     keys: int = 0
@@ -41,7 +40,7 @@ class Revisions:
 
 
 class RevisionCounter:
-    """Counts the revisions of one dataset in several versions; a file they share is hashed once."""
+    """A counter of the revisions of one dataset in several versions. Shared files are hashed once."""
 
     def __init__(self, sql: duckdb.DuckDBPyConnection, dataset: Dataset) -> None:
         self._sql, self._dataset = sql, dataset
@@ -56,7 +55,7 @@ class RevisionCounter:
         return _count_revisions(pa.concat_tables(map(self._repeated_rows, _some(files))))
 
     def _repeated_rows(self, files: Sequence[DataFile]) -> pa.Table:
-        """Return the rows with a repeated hash: a digest of their key, and when they became available."""
+        """Return the rows with a repeated hash, each with a digest of its key and its available_at."""
         texts = ", ".join(f"{quoted(name)}::VARCHAR" for name in self._dataset.key)
         query = f"""
             SELECT md5_number_upper(key) AS upper, md5_number_lower(key) AS lower, available_at, {NEW_YORK_DAY} AS day

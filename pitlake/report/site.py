@@ -63,10 +63,10 @@ Judge = Callable[[Dataset, Snapshot, Entry], ExpectationResults]
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """The content of a report: a version, its base, the measures of every dataset, and when it was made. `commits` are
-    the log's entries after the base, `incidents` those of runs before the next version; both newest first. ends_at: the
-    end of a simulated clock. claims: items dated only by a provider, by source; none of them is a row. standing:
-    expectation results by dataset, if available.
+    """The content of a report: a version, its base, the measures of every dataset, and the time of the report.
+    `commits` are the log's entries after the base, and `incidents` are those before the next version, both newest
+    first. ends_at: the end of a simulated clock. claims: the number of items dated only by a provider, by source; they
+    are not rows. standing: expectation results by dataset, if available.
     """
 
     version: Entry
@@ -103,10 +103,10 @@ def read(
 ) -> Report:
     """Return the content of the report of a lake version (default: the newest).
 
-    since: the version to compare with; default the last version of another run that was not vacuumed, otherwise the
-    version itself. at: the instant that freshness is measured at; default now, or the end of the lake's data. judge: a
-    function that returns the expectation results. progress: called with a text before each dataset. Raises
-    LakeNotFound, LakeError, VersionVacuumed, and BadInput for a base that is not an earlier version.
+    since: the version to compare with (default: the last version of another run that was not vacuumed, otherwise the
+    version itself). at: the instant at which freshness is measured (default: now, or the end of the lake's data).
+    judge: returns the expectation results. progress: called with a message before each dataset. Raises LakeNotFound,
+    LakeError, VersionVacuumed, and BadInput for a base that is not an earlier version.
     """
     entry = lake.entry(version)
     base = _base(lake, entry) if since is None else lake.entry(since)
@@ -151,7 +151,7 @@ def write(report: Report, target: Path) -> None:
 
 
 def _base(lake: Lake, entry: Entry) -> Entry:
-    """Return the newest earlier version that another run made and no vacuum removed; if there is none, the entry."""
+    """Return the newest earlier version of another run that no vacuum removed; if there is none, the entry."""
     earlier = (lake.entry(number) for number in range(entry.version, 0, -1))
     last = entry.version - sum(1 for _ in takewhile(lambda commit: commit.run_id == entry.run_id, earlier))
     # Version 0 is empty and can always be opened, but a comparison with it would show every row as new.
@@ -303,7 +303,7 @@ def code(text: str) -> Markup:
 
 
 def percent(share: float) -> str:
-    """Format a share; a small one is never rounded to 0 %, nor a large one to 100 %."""
+    """Format a share, without rounding a small share to 0 % or a large one to 100 %."""
     if 0 < share < 0.001:
         return "< 0.1 %"
     if 0.999 < share < 1:

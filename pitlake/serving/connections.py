@@ -1,4 +1,4 @@
-"""Limits of connections: their number, per client and in all, and the time a request may take to arrive.
+"""Limits of connections: their number per client and in total, and the time that a request may take to arrive.
 
 uvicorn's protocol only times out idle connections. A connection that is waiting for its request is closed to make room
 for a newer one. If all requests are being answered, the newer connection is refused.
@@ -30,7 +30,7 @@ class Phase(Enum):
 
     @property
     def seconds(self) -> float | None:
-        """Return how long the phase may last."""
+        """Return the seconds that the phase may last."""
         return {Phase.HEAD: HEADER_SECONDS, Phase.BODY: BODY_SECONDS}.get(self)
 
 
@@ -43,7 +43,7 @@ class Connections:
     open: dict["BoundedProtocol", str] = field(default_factory=dict)
 
     def admit(self, new: "BoundedProtocol", client: str) -> bool:
-        """Count a new connection, and close others that it replaces; return False if there is no place."""
+        """Add a new connection and close others that it replaces. Return False if there is no room."""
         same = [connection for connection, its in self.open.items() if its == client]
         full = len(same) >= self.most_of_client
         if full or len(self.open) >= self.most:
@@ -60,7 +60,7 @@ class Connections:
 
 
 class BoundedProtocol(H11Protocol):
-    """HTTP/1.1 whose requests must arrive in time. `phase`: what it is waiting for, `since` when."""
+    """HTTP/1.1 with time limits. `phase`: what the connection is waiting for; `since`: the start of the phase."""
 
     def __init__(self, connections: Connections, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, **settings)

@@ -2,7 +2,7 @@
 
 A request must use one of the server's names and must not come from another site's page in a browser.
 
-The check runs before anything is read or opened, and records the client for `turns`.
+The check runs before anything is read or opened. It also records the client for `turns`.
 """
 
 import re
@@ -24,7 +24,7 @@ _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]]+)(?::\d+)?")
 
 
 class OwnSite:
-    """Passes a request on, or refuses it with one sentence. hosts: accepted besides those of this machine."""
+    """A guard that passes a request on or refuses it in one sentence. hosts: names in addition to this machine's."""
 
     def __init__(self, app: ASGIApp, hosts: Collection[str] = ()) -> None:
         self._app, self._hosts = app, {*OWN_HOSTS, *hosts}
@@ -35,7 +35,7 @@ class OwnSite:
             client.set((scope.get("client") or ("",))[0])
             headers = Headers(scope=scope)
             if "content-length" in headers and "transfer-encoding" in headers:
-                # Servers differ on which length counts, so what follows on the connection is not read.
+                # Servers disagree on which length applies, so the rest of the connection is not read.
                 app = PlainTextResponse("state one length of the body\n", 400, {"Connection": "close"})
             elif refused := self._refused(headers):
                 app = PlainTextResponse(refused[1] + "\n", refused[0])
@@ -54,7 +54,7 @@ class OwnSite:
 
 
 def is_own(origin: str, host: str) -> bool:
-    """Return whether an Origin header names the host that the request was sent to."""
+    """Return whether an Origin header names the host to which the request was sent."""
     try:
         parts = urlsplit(origin)
     except ValueError:

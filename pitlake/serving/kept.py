@@ -1,8 +1,8 @@
-"""Sessions that stay open between the calls of a client, so that the next call need not wait for an opening.
+"""Sessions that stay open between the calls of a client, so that the next call need not wait for a new session.
 
-A session in which a call changed anything is closed after the call, so a call sees nothing of another. Unless clients
-share sessions, one is lent only to the client for which it was opened. In work that goes forward in time, an idle
-session of an earlier instant is moved to a later one, which makes it equal to a session opened there.
+A session that a call has changed is closed after the call, so a call sees nothing of another. Unless clients share
+sessions, a session is lent only to the client for which it was opened. If work goes forward in time, an idle session is
+moved to a later instant, which makes it equal to a session opened there.
 """
 
 import time
@@ -32,10 +32,10 @@ class _Idle:
 
 
 class KeptSessions:
-    """Sessions by client, viewpoint, lake version and datasets. Safe for threads.
+    """Sessions by client, viewpoint, lake version and datasets. Thread-safe.
 
-    idle: seconds after which the next call closes an idle session. moves: whether calls go forward in time, so that
-    sessions move with them. shared: whether clients share sessions.
+    idle: the seconds after which the next call closes an idle session. moves: whether calls go forward in time, so that
+    sessions move too. shared: whether clients share sessions.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class KeptSessions:
         """Open a session of all datasets in the background, for the first call. That call waits for it."""
 
         def open_one() -> None:
-            # A call meets the same PitlakeError and reports it. A RuntimeError comes when the program ends meanwhile.
+            # A call meets the same PitlakeError and reports it. A RuntimeError means that the program is ending.
             with suppress(PitlakeError, RuntimeError), self._lent(viewpoint, None):
                 pass
 
@@ -87,7 +87,7 @@ class KeptSessions:
             session.close()
 
     def sweep(self) -> None:
-        """Close the sessions that were idle too long, and the least recently used ones above the limits."""
+        """Close sessions that were idle for too long, and the least recently used ones beyond the limits."""
         long_ago = time.monotonic() - self._idle_seconds
         with self._lock:
             remaining, of_client = list[_Idle](), Counter[str]()
@@ -136,7 +136,7 @@ class KeptSessions:
 
 
 def _goes_forward(before: _Key, after: _Key) -> bool:
-    """Return whether the keys differ only in their instants, and the second one is later."""
+    """Return whether the keys differ only in their instants and the second instant is later."""
     (_, earlier, *_), (client_after, later, *others) = before, after
     if earlier.as_of is None or later.as_of is None or earlier.as_of > later.as_of:
         return False

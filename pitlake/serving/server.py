@@ -40,7 +40,7 @@ class NotifyingServer(uvicorn.Server):
 
 
 def server(app: ASGIApp, on_started: Callable[[], None] = lambda: None) -> NotifyingServer:
-    """Return a server of an application that has not started yet."""
+    """Return a server, not started yet, for an application."""
     return NotifyingServer(
         uvicorn.Config(
             app,

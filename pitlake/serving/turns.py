@@ -1,7 +1,7 @@
 """Distributes a scarce resource, such as sessions, fairly among clients, with a limited wait.
 
-A free place goes to the client with the fewest places, and to the newest of that client's questions. A client that asks
-many slow questions at once therefore only delays itself.
+A free place goes to the client with the fewest places, and to the newest of that client's questions. A client with many
+slow questions therefore only delays itself.
 """
 
 import threading
@@ -26,7 +26,7 @@ class _Waiting:
 
 
 class Turns:
-    """Grants turns to clients. places: turns at a time. line, in_all: how many may wait, of one client and of all."""
+    """A queue for turns. places: turns at a time. line, in_all: the most that may wait, per client and in total."""
 
     def __init__(self, places: int, line: int, in_all: int, seconds: float = WAIT_SECONDS) -> None:
         self._free, self._line, self._in_all, self._seconds = places, line, in_all, seconds

@@ -1,4 +1,4 @@
-"""As-of sessions: DuckDB over the rows that were public at T, in a sealed process that has no other data.
+"""As-of sessions: DuckDB over the rows that were public at T, in a sealed process without other data.
 
 `connect` (api.py) opens a session from a `Viewpoint`. `visible` selects the rows that were public at T, `sealed`
 implements both sides of the process, and `sql` runs on any DuckDB. Names are imported at their first use, because the

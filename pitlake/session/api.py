@@ -51,7 +51,7 @@ def connect(  # noqa: PLR0913 - all that a session is asked for
     instant; includes outcomes. hindsight: "omit" leaves out the columns that could not be known at available_at, such
     as today's tickers. limits: Bounds of time, memory and results. catalogue: Contracts and views to use in place of
     those of this installation and of mounted tables. Macros over the installation's datasets are then left out. model:
-    The language model that asks; receipts state whether it may know what came after T. require: "clean" refuses one
+    The language model that asks; receipts state whether it may know what came after T. require: "clean" refuses a model
     that may.
 
     Raises:
@@ -78,7 +78,7 @@ def connect(  # noqa: PLR0913 - all that a session is asked for
 
 
 def named_model(name: str, lake: "str | Path | Lake | None" = None) -> Model:
-    """Return a model with its training cut-off, by the lake's newest `model_registry`, or by what its maker states."""
+    """Return a model with its training cut-off, from the lake's newest `model_registry` or its maker's statements."""
     newest = Viewpoint(as_of=None, lake=lake, isolation="in_process")
     with suppress(LakeNotFound):
         if "model_registry" in newest.open_lake().entry().tables:
@@ -93,7 +93,7 @@ def named_model(name: str, lake: "str | Path | Lake | None" = None) -> Model:
 def by_model(
     viewpoint: Viewpoint, model: str | None, require: str | None, field: Callable[[str], str] = str
 ) -> Viewpoint:
-    """Return a viewpoint for the model that asks. Raises BadInput if it may know later events and must be clean."""
+    """Return a viewpoint for the model that asks. Raises BadInput if it must be clean but may know later events."""
     if require not in (None, CLEAN) or (require and not model):
         raise BadInput(
             field("require"),
@@ -138,9 +138,9 @@ def _walk(moments: list[datetime], options: dict[str, Any]) -> Iterator[Session]
 
 
 def index_searches(lake: "Lake", datasets: Collection[str], cut_cache: CutCache | None = None) -> None:
-    """Make the indexes of words that the first searches of these datasets would make.
+    """Build the word indexes that the first searches of these datasets would build.
 
-    They stay in this machine's cache. What can't be indexed now is left to the searches.
+    They stay in this machine's cache. Datasets that can't be indexed now are left to the searches.
     """
     now = Viewpoint(as_of=lake.now(), lake=lake)
     for query in all_queries().values():

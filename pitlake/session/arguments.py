@@ -1,7 +1,7 @@
-"""Checks of a session's arguments: each mistake is one BadInput that names the field and the next step.
+"""Checks of a session's arguments. Each mistake is a BadInput that names the field and the next step.
 
 This module also suggests the next step after a failed query, which is not part of the wall. It limits the length of a
-query's text and never reads it.
+query and never interprets it.
 """
 
 import json
@@ -86,7 +86,7 @@ def names(datasets: Any) -> list[str] | None:
 
 
 def caps(limits: Limits, max_rows: int | None, max_bytes: int | None) -> Caps:
-    """Return the limits of one result: the session's limits, or smaller limits that were requested."""
+    """Return the limits of one result: those of the session, or smaller limits that were requested."""
     for field, value in (("max_rows", max_rows), ("max_bytes", max_bytes)):
         if value is not None and (type(value) is not int or value < 0):
             raise BadInput(field, f"{value!r} is not a count", "give a whole number, 0 or more")
@@ -99,7 +99,7 @@ def caps(limits: Limits, max_rows: int | None, max_bytes: int | None) -> Caps:
 
 
 def query_text(query: object) -> str:
-    """Return a valid query: text, in UTF-8, of limited length."""
+    """Return a valid query: a UTF-8 string of limited length."""
     if not isinstance(query, str):
         raise BadInput("query", "is not SQL text", "give a string")
     try:
@@ -112,7 +112,7 @@ def query_text(query: object) -> str:
 
 
 def packed(params: object) -> tuple[object, str]:
-    """Return parameters as they are sent, and as a receipt stores them."""
+    """Return parameters in the form that is sent, and in the form that a receipt stores."""
     if params is not None and not isinstance(params, (list, tuple, dict)):
         raise BadInput("params", f"is a {type(params).__name__}", "give a list for ?, a dict for $name")
     try:
@@ -133,7 +133,7 @@ def resolved(
 ) -> tuple["Params", list[Company]]:
     """Return a catalogue query's values with tickers resolved to companies, and the companies. Raises BadInput.
 
-    polled: returns the value of POLLED for a ticker. A receipt has it, because later polls change it.
+    polled: returns the value of POLLED for a ticker. Receipts store it, because later polls change it.
     """
     if not isinstance(params, dict) or not query:
         return params, []
@@ -154,7 +154,7 @@ def resolved(
 
 
 def table(name: object, rows: Any, contracts: Collection[str]) -> tuple[str, pa.Table, str]:
-    """Return a caller's table: its name, which must not hide a view, the Arrow table, and its hash for the receipt."""
+    """Return a caller's table: its name, which must not hide a view, its rows in Arrow, and their hash."""
     plain = name.lower().removesuffix("_revisions") if isinstance(name, str) else ""
     if not isinstance(name, str) or not name.isidentifier() or plain in _RESERVED.union(contracts, unions()):
         raise BadInput("name", f"{name!r} can't name loaded rows", "give an identifier that is not the name of a view")

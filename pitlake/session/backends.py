@@ -1,4 +1,4 @@
-"""Where a session's questions run: its own DuckDB, or separate processes for catalogue queries."""
+"""The places where a session's questions run: its own DuckDB, or separate processes for catalogue queries."""
 
 from collections.abc import Callable, Collection
 from typing import Protocol
@@ -15,7 +15,7 @@ from pitlake.session.visible.cut_cache import CutCache
 
 
 class Backend(Protocol):
-    """Where a session's DuckDB runs."""
+    """The place where a session's DuckDB runs."""
 
     own_root: bool
 
@@ -33,7 +33,7 @@ class Backend(Protocol):
         """Load a caller's rows as a temporary table."""
 
     def advance(self, binding: Binding, earlier: Binding, cut_cache: CutCache, opening: Opening) -> bool:
-        """Show rows that became public since the earlier binding; False if a new backend must be opened instead."""
+        """Show rows that became public since the earlier binding. Return False if a new backend is needed instead."""
 
     def interrupt(self) -> None:
         """Stop the running query."""
@@ -56,7 +56,7 @@ class QueryProcesses:
         """Return the process of this key. Opening may take minutes. If `close` is called meanwhile, the new process is
         ended.
 
-        Raises QueryInterrupted if `interrupt` came.
+        Raises QueryInterrupted if `interrupt` is called.
         """
         if key not in self.processes:
             before = self._interrupts
@@ -68,13 +68,13 @@ class QueryProcesses:
         return self.processes[key]
 
     def interrupt(self) -> None:
-        """Stop the running query, or the query that is waiting for its process. From any thread."""
+        """Stop the query that is running or waiting for its process. Callable from any thread."""
         self._interrupts += 1
         for backend in filter(None, tuple(self.processes.values())):
             backend.interrupt()
 
     def close(self) -> None:
-        """End the processes, including any that is being opened. From any thread."""
+        """End the processes, including any that is being opened. Callable from any thread."""
         self._closed = True
         for backend in filter(None, tuple(self.processes.values())):
             backend.close()
@@ -83,8 +83,8 @@ class QueryProcesses:
 class Indexed(QueryProcesses):
     """Processes with an index of words or mapped vectors.
 
-    names: the datasets with an index. start: opens a process for the datasets to bind and the datasets to search; None
-    if no dataset has an index.
+    names: the datasets with an index. start: opens a process, given the datasets to bind and those to search; None if
+    no dataset has an index.
     """
 
     def __init__(

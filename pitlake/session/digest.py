@@ -1,7 +1,7 @@
 """The content hash of a result, which covers only the names, types and values of its columns.
 
-The same rows have the same hash whatever Arrow's version, batches, padding or the bytes under nulls. A receipt can
-therefore be compared with an answer given years later.
+The same rows have the same hash, regardless of Arrow's version, batches, padding and the bytes under nulls. A receipt
+can therefore be compared with an answer given years later.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ class _Hash(Protocol):
 
 
 def sha256_of(table: pa.Table) -> str:
-    """Return the SHA-256 of a table's content as hex; the order of rows counts."""
+    """Return the SHA-256 of a table's content as hex. It depends on the order of rows."""
     digest = hashlib.sha256()
     digest.update(f"{table.num_columns},{table.num_rows};".encode())
     for field, column in zip(table.schema, table.columns, strict=True):
@@ -37,7 +37,7 @@ def _feed(digest: _Hash, values: pa.Array | pa.ChunkedArray) -> None:
 
 
 def _feed_bits(digest: _Hash, values: pa.Array, bits: Callable[[pa.Array], pa.Array]) -> None:
-    """Hash one byte per value, in pieces, because bits that are unpacked to bytes take eight times the space."""
+    """Hash one byte per value, in pieces, because bits unpacked to bytes take eight times the space."""
     for start in range(0, len(values), _AT_ONCE):
         digest.update(_plain(bits(values.slice(start, _AT_ONCE)).cast(pa.uint8()), 1))
 

@@ -1,4 +1,4 @@
-"""A session in the calling process, for trusted code: the same files, views and answers, without a seal.
+"""A session in the calling process, for trusted code. It has the same files, views and answers, but no seal.
 
 DuckDB reads the proven files through Arrow datasets. DuckDB gets no paths and may not write. A list of allowed paths
 would also allow writing to these paths. It has no memory limit and no wall around native code, and it cannot kill a
@@ -79,11 +79,11 @@ class InProcess:
         return True
 
     def interrupt(self) -> None:
-        """Stop the running query, if there is one. From any thread."""
+        """Stop the running query, if there is one. Callable from any thread."""
         self._connection.interrupt()
 
     def resident_bytes(self) -> int:
-        """Return 0: the session has no process of its own."""
+        """Return 0, because the session has no separate process."""
         return 0
 
     def cpu_seconds(self) -> float:

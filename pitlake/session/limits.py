@@ -1,7 +1,7 @@
-"""The limits of a session: rows, bytes, seconds, memory, threads; and a failed query, by a limit or otherwise.
+"""The limits of a session (rows, bytes, seconds, memory, threads), and the failure of a query.
 
-The parent enforces rows, bytes and seconds, and the kernel enforces memory (RLIMIT_AS). Callers of `connect` set them;
-the child receives them as plain numbers.
+The parent enforces rows, bytes and seconds, and the kernel enforces memory (RLIMIT_AS). Callers of `connect` set the
+limits; the child receives them as plain numbers.
 """
 
 import math
@@ -65,7 +65,7 @@ class Caps:
 
 @dataclass(frozen=True)
 class Failure:
-    """A failed query, as plain data. `limit` names the limit that was reached; `fatal`: DuckDB is unusable now."""
+    """A failed query as plain data. `limit`: the limit that was reached; `fatal`: whether DuckDB is now unusable."""
 
     kind: str
     message: str

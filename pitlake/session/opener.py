@@ -1,4 +1,4 @@
-"""Opens the processes of a session at an instant, and moves them to a later one."""
+"""Opens the processes of a session at an instant, and moves them to later instants."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ class Opener:
     omit: bool
 
     def open(self, as_of: datetime | None, *, moves: bool = False) -> AtInstant:
-        """Open the backends of an instant. moves: whether they reserve room for files of later instants."""
+        """Open the backends of an instant. moves: whether to reserve room for files of later instants."""
         binding = Binding(self.snapshot, as_of, self.datasets, self.omit)
         return self._at(binding, self._start(binding, moves=moves))
 

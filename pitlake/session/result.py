@@ -43,7 +43,7 @@ _UTC, _WITHOUT_ZONE = ZoneInfo("UTC"), pa.timestamp("us")
 class Step:
     """An earlier action of a session on which later answers may depend: a statement, or loaded rows.
 
-    sql: the text, or "load <name>". parameters: JSON, or the hash of the loaded rows.
+    sql: the statement, or "load <name>". parameters: JSON, or the hash of the loaded rows.
     """
 
     sql: str
@@ -52,7 +52,7 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """Everything an answer depends on.
+    """Everything that an answer depends on.
 
     as_of: ISO-8601 in UTC, None in open mode. known_by: the instant that selected the version, if any. query: the name
     of the catalogue query with the text `sql`; None for a caller's SQL. parameters: JSON. max_rows, max_bytes: the
@@ -87,7 +87,7 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Receipt:
-    """A question and the hashes of its text and its answer: the same question always gives the same answer."""
+    """A question and the hashes of its text and its answer. The same question always gives the same answer."""
 
     question: Question
     sql_sha256: str
@@ -124,7 +124,7 @@ class Receipt:
 
 
 class Result:
-    """The rows of one query. `truncated`: whether a limit that the caller set has cut the rows.
+    """The rows of one query. `truncated`: whether a limit set by the caller has cut the rows.
 
     It can be iterated, and passed to pandas, polars, pyarrow and DuckDB. `result["close"]` and `result.close` are the
     values of a column, `result[0]` is the first row.
@@ -164,7 +164,7 @@ class Result:
         return int(self._table.num_rows)
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows as named tuples. A name that can't be an attribute becomes the place of its column: _0."""
+        """Yield the rows as named tuples. A name that can't be an attribute becomes the column's position: _0."""
         return iter(self._named(self._table))
 
     def _named(self, table: pa.Table) -> list[tuple[Any, ...]]:
@@ -172,7 +172,7 @@ class Result:
         return [row(*values) for values in _rows(table)]
 
     def __getitem__(self, place: str | int | slice) -> Any:
-        """Return the values of a column, given its name, or a row or a list of rows, given their places."""
+        """Return the values of a column by its name, or a row or a list of rows by position."""
         if isinstance(place, str):
             if place not in self.columns:
                 raise KeyError(f"there is no column {place!r}; the columns are {listed(self.columns)}")
@@ -252,7 +252,7 @@ class Result:
         )
 
     def keep(self, lake: "str | Path | Lake | None" = None) -> str:
-        """Store the receipt in a lake, by default the session's own; returns its id, for pitlake.answers.receipts.
+        """Store the receipt in a lake (default: the session's) and return its id for pitlake.answers.receipts.
 
         A vacuum then keeps the version it needs. Raises LakeNotFound, VersionVacuumed.
         """
@@ -267,7 +267,7 @@ class Result:
         return f"Result({len(self)} rows × {len(self.columns)} columns{cut}, as_of={self._question.as_of})"
 
     def _repr_html_(self) -> str:
-        """Return the first rows for a notebook, and their number and instant."""
+        """Return HTML for a notebook: the first rows, their number and the instant."""
         first = self._table.slice(0, ROWS_SHOWN)
         values = ([_shown(value) for value in column.to_pylist()] for column in first.columns)
         head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
@@ -286,7 +286,7 @@ def _rows(table: pa.Table) -> list[tuple[Any, ...]]:
 def _values(column: pa.ChunkedArray) -> list[Any]:
     if column.type != INSTANT:
         return list(column.to_pylist())
-    # Where pandas is installed, Arrow would import it to convert instants, which takes longer than most questions.
+    # Arrow would import pandas, if installed, to convert instants, which takes longer than most questions.
     return [at and at.replace(tzinfo=_UTC) for at in column.cast(_WITHOUT_ZONE).to_pylist()]
 
 

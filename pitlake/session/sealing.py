@@ -1,7 +1,7 @@
-"""`sealed`: runs untrusted SQL over your own tables, without a lake: whole tables, or as of an instant.
+"""`sealed`: runs untrusted SQL over your own tables without a lake, either whole or as of an instant.
 
-Whole tables are loaded into the session. For an instant they are mounted in a temporary lake, which is removed once the
-session is open. After that, later rows exist only in the caller's own tables.
+Whole tables are loaded into the session. For an instant, they are mounted in a temporary lake, which is removed once
+the session is open. After that, later rows exist only in the caller's own tables.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,7 +37,7 @@ def sealed(  # noqa: PLR0913 - all that a table may need
     lag: str | None = None,
     limits: Limits | None = None,
 ) -> Session:
-    """Open a sealed session over tables: whole, or without rows that became known after an instant.
+    """Open a sealed session over whole tables, or over the rows that were known at an instant.
 
     Args:
         tables: A path or a frame by name, as `Lake.mount` takes them; without an instant also a list of dicts.
@@ -47,7 +47,7 @@ def sealed(  # noqa: PLR0913 - all that a table may need
         key: By table, the columns that identify what a row is about; the newest statement is shown (default: every row
             is shown, and the column `row` identifies it).
         time_format, midnights: As for `Lake.mount`.
-        timezone: The zone of timestamps without one, and of dates, which count at their end.
+        timezone: The zone of timestamps without one, and of dates, which mean their end.
         lag: The delay after which a row became known, such as "1 day".
         limits: Bounds of time, memory and results.
 
@@ -87,7 +87,7 @@ def sealed(  # noqa: PLR0913 - all that a table may need
 
 
 def read(table: Any) -> pa.Table:
-    """Return a path or a frame, as `Lake.mount` takes it, as an Arrow table with its own zones. Raises BadInput."""
+    """Return the Arrow table, with its own zones, of a path or frame that `Lake.mount` accepts. Raises BadInput."""
     with opened(table) as source:
         rows = source.connection.sql(f"FROM {source.rows}").to_arrow_table()
         for place, column in enumerate(rows.schema):

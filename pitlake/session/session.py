@@ -53,9 +53,9 @@ class Session:
     viewpoint: the session's instant, lake and options. version: the lake version, fixed. datasets: the names of the
     bound datasets. views: the names of their views, each with its dataset. unions: the views over several datasets.
     newest: the newest available_at of each dataset and of its gaps. conventions: the lake's rules that date filings and
-    bars, for receipts. on_result: called with each answer. on_advance: called with each instant passed to `advance`; it
-    may refuse the instant. SQL sees `<dataset>` (newest revision per key), `<dataset>_revisions`, `gaps` and
-    `lake_info`; `as_of()` and `now()` return T.
+    bars, for receipts. on_result: called with each answer. on_advance: called with each instant passed to `advance`,
+    which it may refuse. SQL sees `<dataset>` (newest revision per key), `<dataset>_revisions`, `gaps` and `lake_info`;
+    `as_of()` and `now()` return T.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class Session:
         """Run SQL and return the result of its last statement. See `ask`."""
         return self.ask(query, params, max_rows=max_rows, max_bytes=max_bytes)
 
-    execute = sql  # For `pl.read_database` and hands that are used to DuckDB's.
+    execute = sql  # for `pl.read_database` and users of DuckDB
 
     def run(self, name: str, /, *places: Any, **values: Any) -> Result:
         """Run a catalogue query by name, such as run("news_latest", ticker="QBG"). See `questions.catalogue`.
@@ -241,7 +241,7 @@ class Session:
             self._not_ended()
 
     def _not_ended(self) -> None:
-        """Raise SessionLost if the caller closed the session, even if it was being moved at the time."""
+        """Raise SessionLost if the caller closed the session, even during a move."""
         if self._ended:
             self.close()
             raise SessionLost(self._closed)
@@ -259,19 +259,19 @@ class Session:
         self._tickers: Tickers | None = None
 
     def open_index(self, query: Query) -> None:
-        """Open the process in which a query searches all companies by an index, and make the index if necessary."""
+        """Open the process in which a query searches all companies by an index, and build the index if necessary."""
         with self._lock:
             self._backend_for(query, of_all=True)
 
     def interrupt(self) -> None:
-        """Stop the running query, which raises QueryInterrupted. From any thread."""
+        """Stop the running query, which then raises QueryInterrupted. Callable from any thread."""
         self._live().interrupt()
         for processes in filter(None, (self._index, self._with_hindsight)):
             processes.interrupt()
 
     @property
     def is_as_opened(self) -> bool:
-        """Return whether the session is open, and no statement changed it in a way that affects later answers."""
+        """Return whether the session is open and no statement has changed it in a way that affects later answers."""
         return not self._closed and not self._prelude and self._backend.alive
 
     def resident_bytes(self) -> int:
@@ -316,7 +316,7 @@ class Session:
             prelude, backend = tuple(self._prelude), self._backend
             try:
                 backend, text = self._backend_for(query, of_all=of_all) if query else (self._live(), step.sql)
-                # Earlier statements may have put other rows under a view's name. Catalogue queries need no proof.
+                # Earlier statements may have changed the rows under a view's name. Catalogue queries need no proof.
                 views = () if prelude or query else (*self.views, *self.unions)
                 reply = backend.run(text, packed, caps, views)
             except Failed as failed:
@@ -364,7 +364,7 @@ class Session:
         )
 
     def _reading(self, reply: Reply) -> Reading:
-        """Return the views and columns that the process reports as read, without names that do not exist."""
+        """Return the views and columns that the process reports as read, without unknown names."""
         view, names = reply.reading.rows_of or "", reply.reading.views or ()
         dataset, union = self._bound.get(self.views.get(view, "")), self.unions.get(view)
         columns = {*dataset.agent_columns, *NUMBERED} if dataset else {*(union.columns if union else ())}
@@ -375,7 +375,7 @@ class Session:
         )
 
     def _hindsight(self, query: str) -> dict[str, tuple[str, ...]]:
-        """Return the hindsight columns of the datasets named in the text, directly or in a macro."""
+        """Return the hindsight columns of the datasets named in the query, directly or in a macro."""
         words = set(re.findall(r"\w+", query.lower()))
         names = {word.removesuffix("_revisions") for word in words} | queries.macro_reads(words)
         datasets = {} if self._omits else self._bound

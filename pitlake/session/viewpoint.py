@@ -24,7 +24,7 @@ OMIT: Hindsight = "omit"
 
 @dataclass(frozen=True, kw_only=True)
 class Viewpoint:
-    """A session's viewpoint. `parse` makes it from a user's arguments; code with checked values makes it directly.
+    """A session's viewpoint. `parse` creates it from a user's arguments; code with checked values creates it directly.
 
     as_of: an aware UTC datetime; None is open mode, which includes outcomes. version: the lake version. known_by: the
     instant whose newest version is used if no version is given; with both, `version` is the version that `known_by`
@@ -97,7 +97,7 @@ class Viewpoint:
     def at(self, as_of: str | date, field: str = "as_of") -> "Viewpoint":
         """Return the same viewpoint as of another instant.
 
-        Raises BadInput for an instant in the future, or one that the model may not be asked about.
+        Raises BadInput for an instant in the future, or one for which the model may not be asked.
         """
         moment = past(as_of, field, lambda: self.open_lake().now())
         return replace(self, as_of=moment).asked_by(self.model, field)

@@ -16,7 +16,7 @@ from pitlake.errors import BadInput
 def purged_folds(
     known_at: Any, label_ends: Any, *, before: datetime, splits: int, test_splits: int, embargo: Any
 ) -> PurgedKFold | CombinatorialPurgedCV:
-    """Return a splitter of rows; arguments as for `Study.folds`. before: the instant that no label may pass."""
+    """Return a splitter of rows; arguments as for `Study.folds`. before: the latest instant of a label."""
     starts, ends = _instants("known_at", known_at), _instants("label_ends", label_ends)
     if ends and max(ends) > before:
         step = f"drop the rows whose labels end after {clock.iso(before)}"
@@ -34,7 +34,7 @@ def purged_folds(
 
 
 def _instants(name: str, values: Any) -> list[datetime]:
-    """Return the instants of a column; dates count at their end in New York."""
+    """Return the instants of a column; dates mean their end in New York."""
     instants = public_from(answer_of({name: list(values)}).columns[name])
     if any(moment is None for moment in instants):
         raise BadInput(name, "has values that are neither dates nor instants", "give one for each row of the panel")

@@ -1,4 +1,4 @@
-"""A study: sessions whose questions are counted, a sealed plan, and a holdout that is used once after it."""
+"""A study: sessions whose questions are counted, a sealed plan, and a holdout that is used once after the plan."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -110,8 +110,8 @@ class Study:
         Args:
             name: The idea. A trial of the same name and returns counts once.
             returns: Numbers, a series indexed by dates, a mapping of dates, or a table of dates and returns.
-            frequency: The period of one return: hour, day, week, month, quarter or year (default: as the dates say).
-                Only trials of one frequency are compared.
+            frequency: The period of one return: hour, day, week, month, quarter or year (default: derived from the
+                dates). Only trials of one frequency are compared.
 
         Raises:
             BadInput: For fewer than four returns, gaps, and dates in the holdout unless it is open, or after it.
@@ -143,7 +143,7 @@ class Study:
             splits: The number of blocks that the rows are cut into.
             test_splits: The number of blocks that are tested together. With more than one, each combination of blocks
                 is tested once (combinatorial purged cross-validation).
-            embargo: A span after each test block without training rows, such as "5D".
+            embargo: The span after each test block without training rows, such as "5D".
 
         Raises:
             BadInput: For invalid arguments, and labels that reach into the holdout.
@@ -156,7 +156,7 @@ class Study:
         )
 
     def report(self) -> StudyReport:
-        """Return the trials and questions so far."""
+        """Return the report of the trials and questions up to now."""
         overlapping = others(self._store, self.name, self.start, self.end)
         return StudyReport(self.name, tuple(self._ledger.records()), overlapping)
 
@@ -178,7 +178,7 @@ class Study:
         self._ledger.add(ledger.LEFT, once=True)
 
     def _admit(self, session: Session, as_of: datetime) -> None:
-        """Let a session be at an instant, and remember a session that sees the holdout."""
+        """Admit a session to an instant, and remember a session that sees the holdout."""
         self._refuse(as_of)
         if as_of >= self.start:
             self._inside.add(session)
@@ -193,11 +193,11 @@ class Study:
             raise BadInput("as_of", f"sees the holdout of study {self.name}", step)
 
     def _is_open(self) -> bool:
-        """Return whether the holdout is open, by the ledger too, because a copy of this study does not see its end."""
+        """Return whether the holdout is open. The ledger is checked too, because copies of this study miss the end."""
         return self._in_holdout and all(record.kind != ledger.LEFT for record in self._ledger.records())
 
     def _refuse_dates(self, name: str, dates: Sequence[datetime]) -> None:
-        """Refuse returns that reach into a closed holdout, past its end, or over its start."""
+        """Raise BadInput for returns that reach into a closed holdout, past its end, or across its start."""
         if dates[-1] > self.end:
             raise BadInput("returns", f"trial {name} ends after the holdout", f"end it by {clock.iso(self.end)}")
         if not self._is_open():

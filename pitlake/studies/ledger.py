@@ -1,4 +1,4 @@
-"""The records of a study in a lake: one small file per event, numbered, each with the hash of the one before.
+"""The records of a study in a lake: one small numbered file per event, each with the hash of the previous one.
 
 Files are only added, completely or not at all, so a crash loses no written record, and two processes never write the
 same number. The hash in the next record reveals a record that was changed or removed.

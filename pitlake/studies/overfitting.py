@@ -1,4 +1,4 @@
-"""How much of a Sharpe ratio comes from trying often. Pure functions of returns, one per period.
+"""Measures of how much of a Sharpe ratio is due to many trials: pure functions of returns, one per period.
 
 Sources:
     Bailey, D. H. and Lopez de Prado, M. (2014). The Deflated Sharpe Ratio: Correcting for Selection Bias, Backtest

@@ -1,4 +1,4 @@
-"""The report of a study: its trials, what they say about the best one, and who else saw the holdout."""
+"""The report of a study: its trials, what they imply for the best one, and other studies that saw the holdout."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class StudyReport:
 
     @property
     def trials(self) -> tuple[Trial, ...]:
-        """Return the trials by number and name, in their order. One that was logged again with the same returns counts
+        """Return the trials by number and name, in order. A trial that was logged again with the same returns counts
         once.
         """
         trials: dict[tuple[Any, ...], Trial] = {}
@@ -103,7 +103,7 @@ def others(store: Store, name: str, start: datetime, end: datetime) -> tuple[dic
 
 
 def _comparison(frequency: str | None, trials: Sequence[Trial]) -> dict[str, Any]:
-    """Compare trials of one frequency: the best of them, and how much of its ratio comes from trying."""
+    """Compare trials of one frequency: the best trial, and how much of its ratio is due to the number of trials."""
     returns = [trial.returns for trial in trials]
     ratios = [overfitting.sharpe_ratio(values) for values in returns]
     alike = len({trial.periods for trial in trials}) == 1
@@ -125,7 +125,7 @@ def _comparison(frequency: str | None, trials: Sequence[Trial]) -> dict[str, Any
 
 
 def _idea(name: str | None, trials: Sequence[Trial]) -> dict[str, Any] | None:
-    """Return the sealed trial in sample and in the holdout, where its name is the same.
+    """Return the sealed trial in sample and in the holdout, where it has the same name.
 
     A plan that names no trial is about the first trial of the holdout.
     """

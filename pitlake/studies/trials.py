@@ -1,4 +1,4 @@
-"""Trials: the returns of an idea, one per period, with their dates and their frequency if these are known."""
+"""Trials: the returns of an idea, one per period, with their dates and frequency if known."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class Trial:
 
     @property
     def periods(self) -> "tuple[datetime, ...] | int":
-        """Return what must agree between trials that are compared period by period: the dates, or their number."""
+        """Return what trials compared period by period must share: the dates, or the number of periods."""
         return self.dates or len(self.returns)
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Reads the times that sources and users write, for every interface of pitlake. Nothing is guessed.
 
-A time may have several readings, and the latest counts:
+A time may have several readings, and the latest is used:
 
-- A day counts at its end, in the given zone or otherwise in New York.
+- A day means its end, in the given zone or otherwise in New York.
 - A midnight may be a day. It is one in the given zone, in its own zone or offset, or in UTC, and its day ends in that
   zone or in the given one, whichever is later. Whether a midnight *is* a day is decided by the column that holds it
   (`are_days`); a value that stands alone is one if it is written as 00:00 (`Reading.latest`).
@@ -51,7 +51,7 @@ ISO_PATTERN = (
 """A day, optionally with a clock time and an offset. It means the same to Python's `re` and to DuckDB."""
 _ISO = re.compile(ISO_PATTERN, re.ASCII)
 _BASIC = re.compile(r"(\d{4})(\d{2})(\d{2})(?:[Tt ](\d{2}):?(\d{2})(?::?(\d{2}))?(.*))?", re.ASCII)
-_YEAR_OF_ZEROS = re.compile(r"[A-Za-z][ -]+00\d\d\b", re.ASCII)  # The parser of mail reads the year 0001 as 2001.
+_YEAR_OF_ZEROS = re.compile(r"[A-Za-z][ -]+00\d\d\b", re.ASCII)  # The e-mail parser reads the year 0001 as 2001.
 _DIRECTIVES = re.compile(r"%(.)", re.DOTALL)
 _CLOCK_DIRECTIVES = frozenset("HITXcrR")
 _COLUMN_DIRECTIVES = frozenset("YymdbBjHIMSfp")
@@ -73,7 +73,7 @@ class MixedMidnights(PitlakeError):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a spelling means.
+    """The meaning of a spelling.
 
     Attributes:
         instant: the latest instant it means if midnights are instants; the end of a day without a clock time.
@@ -97,7 +97,7 @@ class Reading:
 
     @property
     def latest(self) -> datetime:
-        """Return the latest instant that a value alone can mean: a midnight counts as its day."""
+        """Return the latest instant that a single value can mean. A midnight means its day."""
         return self.end if self.end and self.is_written else self.instant
 
 
@@ -134,7 +134,7 @@ def read(value: Any, form: str = ISO, zone: tzinfo | None = None) -> Reading:
 
 
 def stated(text: Any, form: str = ISO, *, needs_seconds: bool = True) -> datetime:
-    """Return the clock time that a text states, on its own clock; naive if it states no zone.
+    """Return the clock time that a string states, on its own clock; naive if it states no zone.
 
     Raises Unreadable, also for a day, and for a time without seconds unless `needs_seconds` is false.
     """
@@ -148,7 +148,7 @@ def stated(text: Any, form: str = ISO, *, needs_seconds: bool = True) -> datetim
 
 
 def stated_instant(text: Any, form: str = ISO) -> datetime:
-    """Return the instant, in UTC, that a text with seconds and an offset states. Raises Unreadable."""
+    """Return the instant, in UTC, of a string with seconds and an offset. Raises Unreadable."""
     moment = stated(text, form)
     if moment.tzinfo is None:
         raise Unreadable("a time without a zone")
@@ -196,7 +196,7 @@ def _spelled(value: Any, form: str) -> _Spelling:
 
 
 def _of_period(period: Any, zone: tzinfo | None) -> Reading:
-    """Read a period as its last day, or for a part of a day as the instant after it."""
+    """Read a period as its last day. A period within a day is read as the instant after it."""
     last = period.end_time
     begins = period.start_time
     if begins.normalize() == begins and last.date() >= begins.date() and (last - begins) > _DAY - timedelta(seconds=1):
@@ -231,7 +231,7 @@ def _offset(text: str | None) -> tzinfo | None:
 
 
 def _counted(value: Any, form: str) -> _Spelling:
-    """Read a count since 1970 in a unit, as a number or its text."""
+    """Read a count since 1970 in a unit, given as a number or its digits."""
     if isinstance(value, bool) or not issubclass(type(value), (str, Number)):
         raise Unreadable("no number")
     count = value if not isinstance(value, str) else int(value) if value.strip().lstrip("-").isdigit() else float(value)
@@ -263,7 +263,7 @@ def has_clock(form: str) -> bool:
 
 
 def format_width(form: str) -> int:
-    """Return the length of texts of a format without separators, which is fixed; 0 for other formats."""
+    """Return the fixed length of strings of a format without separators; 0 for other formats."""
     directives = _DIRECTIVES.findall(form)
     is_fixed = "".join(f"%{each}" for each in directives) == form and _WIDTHS.keys() >= set(directives)
     return sum(_WIDTHS[each] for each in directives) if is_fixed else 0
@@ -305,7 +305,7 @@ def _refuse_unset(day: date) -> None:
 
 @cache
 def zone_named(name: str) -> ZoneInfo:
-    """Return a time zone by the data of the package tzdata. A system's own may be years older, and DuckDB's are as new.
+    """Return a time zone from the package tzdata. A system's data may be years older; DuckDB's are as new.
 
     Raises:
         LookupError: if there is no such zone.
@@ -319,7 +319,7 @@ def zone_named(name: str) -> ZoneInfo:
 
 @cache
 def _zone_data() -> tuple[Any, frozenset[str]]:
-    from importlib import resources  # here, because most commands never need it and it takes 30 ms
+    from importlib import resources  # imported here, because it takes 30 ms and most commands never need it
 
     data = resources.files("tzdata")
     return data, frozenset((data / "zones").read_text().split())
@@ -360,7 +360,7 @@ def are_days(midnights: int, clock_times: int, choice: str = "") -> bool:
 def read_column(
     values: Sequence[Any], form: str = ISO, zone: tzinfo | None = None, midnights: str = ""
 ) -> list[datetime | None]:
-    """Return the instant at which each value of a column counts; None for unset and unreadable values.
+    """Return the instant at which each value of a column takes effect; None for unset and unreadable values.
 
     midnights: the user's choice, one of MIDNIGHTS; empty for none. Raises MixedMidnights.
     """

@@ -51,7 +51,7 @@ def in_sql(rows: str, columns: Mapping[str, ColumnForm], names: Iterable[str] = 
     For each column, it adds `instant`, `day`, `end` and `has_clock` of a `Reading`, null for unreadable values, and
     `is_unset` and `lacks_zone`.
 
-    Each step is a query of its own, so that no expression is evaluated twice. Raises BadInput if a column has the name
+    Each step is a separate query, so that no expression is evaluated twice. Raises BadInput if a column has the name
     of a part: its values would be read in place of the part.
     """
     # DuckDB's names are equal whatever their case.
@@ -81,7 +81,7 @@ def _name(column: str) -> str:
 
 
 def _stated(column: str, spelled: ColumnForm) -> _Parts:
-    """SQL for what a column states: a day, or a clock time on its own clock, as an instant, or both."""
+    """Return SQL for what a column states: a day, or a clock time on its own clock, as an instant, or both."""
     name, kind, form = _name(column), spelled.kind, spelled.form
     day, wall, own, finer = "NULL::DATE", "NULL::TIMESTAMP", "NULL::TIMESTAMPTZ", "false"
     if kind == "DATE":
@@ -110,7 +110,7 @@ def _stated(column: str, spelled: ColumnForm) -> _Parts:
 
 
 def _counted_sql(name: str, form: str) -> tuple[str, str]:
-    """SQL for the instant of a count, and for whether its fraction of a microsecond was cut off."""
+    """Return SQL for the instant of a count, and for whether a fraction of a microsecond was cut off."""
     unit = EPOCH_UNITS[form]
     if unit == 1:
         count = f"try_cast({name} AS BIGINT)"
@@ -135,7 +135,7 @@ def _formatted_sql(name: str, kind: str, form: str) -> str:
 
 
 def _dated(column: str, _spelled: ColumnForm) -> _Parts:
-    """SQL for the clock time that tells whether a value is unset, on its own clock and in UTC."""
+    """Return SQL for the clock time that shows whether a value is unset, on its own clock and in UTC."""
     day, wall, own = (part(name, column) for name in ("raw_day", "raw_wall", "raw_own"))
     utc = f"make_timestamp(epoch_us(CASE WHEN isfinite({own}) THEN {own} END))"
     return [("stated", f"coalesce(try_cast({day} AS TIMESTAMP), {wall}, {utc})"), ("stated_utc", utc)]
@@ -148,7 +148,7 @@ def _checked(column: str, spelled: ColumnForm) -> _Parts:
 
 
 def _cleaned(column: str, spelled: ColumnForm) -> _Parts:
-    """SQL for the same without values that are unset or outside of the calendar."""
+    """Return SQL for the stated parts without values that are unset or outside the calendar."""
     is_set, stated_time = part("is_set", column), part("stated", column)
     day, wall, own = (part(name, column) for name in ("raw_day", "raw_wall", "raw_own"))
     wall = f"timezone({_literal(spelled.own_zone)}, {own})" if spelled.own_zone else wall
@@ -166,19 +166,19 @@ def _is_set(moment: str, spelled: ColumnForm) -> str:
         return f"({moment} >= TIMESTAMP '0001-01-01' AND {moment} < TIMESTAMP '10000-01-01')"
     days = ", ".join(f"DATE '{day}'" for day in UNSET_DAYS)
     within = f"{moment} >= TIMESTAMP '{FIRST_YEAR:04}-01-01' AND {moment} < TIMESTAMP '{LAST_YEAR + 1}-01-01'"
-    # DuckDB would make a join of `NOT IN`, which takes three times as long to plan as the whole query.
+    # DuckDB would turn `NOT IN` into a join, which takes three times as long to plan as the whole query.
     return f"({within} AND NOT list_contains([{days}], {moment}::DATE))"
 
 
 def _placed(column: str, spelled: ColumnForm) -> _Parts:
-    """SQL for the instant before rounding, and for whether it may be another zone's midnight."""
+    """Return SQL for the instant before rounding."""
     day, wall, own = (part(name, column) for name in ("its_day", "wall", "own"))
     zone = spelled.zone or DEFAULT_ZONE
     return [("moment", f"coalesce({own}, {in_zone(wall, zone)}, {end_of_day_sql(day, zone)})")]
 
 
 def _walls(column: str, spelled: ColumnForm) -> _Parts:
-    """SQL for the clock times of the instant in the zone and in UTC, if they may be midnights."""
+    """Return SQL for the clock times of the instant in the zone and in UTC, if they may be midnights."""
     clock, own, is_finer, moment = (part(name, column) for name in ("has_clock", "own", "is_finer", "moment"))
     zone = spelled.zone or DEFAULT_ZONE
     whole = f"(epoch_us({moment}) % {_QUARTER_HOUR} = 0 OR {moment} < TIMESTAMPTZ '{_ODD_OFFSETS_UNTIL} 00:00:00+00')"
@@ -190,7 +190,7 @@ def _walls(column: str, spelled: ColumnForm) -> _Parts:
 
 
 def _midnights(column: str, _spelled: ColumnForm) -> _Parts:
-    """SQL for the days of which the instant is the midnight, on its own clock, in the zone and in UTC."""
+    """Return SQL for the days whose midnight is the instant, on its own clock, in the zone and in UTC."""
     is_finer = part("is_finer", column)
     return [
         (f"day_{name}", f"CASE WHEN NOT {is_finer} AND {wall} = date_trunc('day', {wall}) THEN {wall}::DATE END")

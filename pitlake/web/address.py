@@ -1,4 +1,4 @@
-"""The content of an address, which is an instant and a company, and the instants that a reader may move to.
+"""The content of an address: an instant and a company. Also the instants to which a reader may move.
 
 The address contains the state: `as_of` (RFC 3339), and `ticker` on a company's pages. Controls are GET forms, whose
 fields this module turns into instants. Moves back go to instants of public events; moves forward use only the calendar.
@@ -40,7 +40,7 @@ class Address:
 
     @property
     def first_page(self) -> str:
-        """The URL of the company's page, or without a company that of the list of companies."""
+        """Return the URL of the company's page; without a company, that of the list of companies."""
         return self.url() if self.ticker else url_at("/companies", self.as_of, {})
 
     def at(self, as_of: datetime) -> "Address":
@@ -83,7 +83,7 @@ def parse_address(query: Mapping[str, str]) -> Address:
 
 
 def settled(query: Mapping[str, str]) -> dict[str, str] | None:
-    """Return an address with the instants that its controls ask for in place of the controls; None without controls.
+    """Return an address with the controls replaced by the requested instants; None without controls.
 
     Raises BadInput for controls that can't be read, and for an instant in the future.
     """

@@ -91,7 +91,7 @@ def application(settings: ServerSettings) -> ASGIApp:
 
 
 class _TimeControls:
-    """Redirects the form of a time bar, on any page, to the address of the instant that its controls ask for."""
+    """Redirects the form of a time bar, on any page, to the address of the requested instant."""
 
     def __init__(self, app: ASGIApp, failed: Callable[[Request, Exception], Response]) -> None:
         self._app, self._failed = app, failed
@@ -111,7 +111,7 @@ class _TimeControls:
 
 
 def _changes(machine: TimeMachine, templates: jinja2.Environment, token: str) -> list[Route]:
-    """Routes that change something: unlocking this browser, and storing a receipt. Each accepts only POST."""
+    """Return the routes that change something: unlocking this browser, and storing a receipt. They accept only POST."""
     guard = Guard(Starlette(), token)
 
     async def unlock(request: Request) -> Response:

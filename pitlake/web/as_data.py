@@ -39,7 +39,7 @@ def render(
     **frame: Any,
 ) -> Response:
     """Return a page, or the JSON of its facts if the request asks for JSON. frame: values for the template only. Every
-    template has the page's path, and its parameters besides the instant and the page of rows.
+    template has the page's path, and its parameters except the instant and the page of rows.
     """
     if wants_json(request):
         return Response(indented(_data(facts)), status, media_type=JSON)

@@ -28,7 +28,7 @@ LIMIT {MOST_COMPANIES + 1}
 
 
 def search(session: "Session", text: str) -> list[Any]:
-    """Return the companies that a text names: by a ticker they had by T, a part of a name, or their CIK. A text
-    without characters names every company.
+    """Return the companies that match a search text: by a ticker they had by T, a part of a name, or their CIK. An
+    empty text matches every company.
     """
     return rows(session.sql(_FOUND, {"text": text, "cik": text.zfill(10) if _CIK.fullmatch(text) else ""}))

@@ -1,4 +1,4 @@
-"""What was known about a company at an instant: one session's answers to all page questions."""
+"""The knowledge about a company at an instant: one session's answers to all page questions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -172,7 +172,7 @@ class OwnRows:
 
 @dataclass(frozen=True)
 class SourceRows:
-    """A dataset on the page: the number of this company's rows, the number of any rows at T, and its gaps."""
+    """A dataset on the page: the number of this company's rows, the number of all rows at T, and its gaps."""
 
     dataset: str
     here: int

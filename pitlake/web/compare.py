@@ -1,4 +1,4 @@
-"""Two instants side by side: what was known at each, and what became public between them."""
+"""Two instants side by side: the values known at each, and what became public between them."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ NEW, CHANGED, SAME, GONE = "+", "~", "=", "−"
 
 @dataclass(frozen=True)
 class Pair:
-    """One line of the table: a figure's name, and its rows on both sides. A side without the figure has None."""
+    """A line of the table: a figure's name, and its rows on both sides; None on a side without the figure."""
 
     name: str
     before: Any | None

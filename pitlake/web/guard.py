@@ -29,7 +29,7 @@ HEADERS = {
 
 
 class Guard:
-    """Passes a request on, or refuses it with one sentence. hosts: accepted besides those of this machine."""
+    """A guard that passes a request on or refuses it in one sentence. hosts: names in addition to this machine's."""
 
     def __init__(self, app: ASGIApp, token: str, hosts: Collection[str] = ()) -> None:
         self._app, self._token = app, token

@@ -33,7 +33,7 @@ class Number:
 
     @property
     def about(self) -> str:
-        """Return the key column of the day the number is about; empty if there is none."""
+        """Return the key column with the number's business date; empty if there is none."""
         days = [column.name for column in self.dataset.columns if column.type == "date"]
         return next((name for name in reversed(self.dataset.key) if name in days), "")
 
@@ -54,7 +54,7 @@ class Number:
 
     @property
     def neighbours_sql(self) -> str:
-        """Return the SQL for the same number of every period."""
+        """Return the SQL that reads the same figure for all periods."""
         days = {column.name for column in self.dataset.columns if column.type == "date"}
         rest = {name: value for name, value in self.key.items() if name not in days}
         same = " AND ".join(_is(self.dataset, name, value) for name, value in rest.items())
@@ -69,7 +69,7 @@ class Number:
 
 @dataclass(frozen=True)
 class NumberHistory:
-    """revisions: rows of `Number.sql`. neighbours: (about, known, value) of the nearest periods and its own."""
+    """The history of a number. revisions: rows of `Number.sql`. neighbours: (date, known at, value) of near periods."""
 
     number: Number
     revisions: list[Any]

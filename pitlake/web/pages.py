@@ -1,4 +1,4 @@
-"""The time machine's pages: each runs its address's questions and fills one template. Sessions decide what shows."""
+"""The time machine's pages. Each runs its address's questions and fills one template. Sessions decide what is shown."""
 
 import json
 import re
@@ -64,7 +64,7 @@ class TimeMachine:
         return RedirectResponse(self._home.first_page, 303)
 
     def at(self, request: Request) -> Response:
-        """Show what was known about a company at T. A text that is not a ticker is searched among the companies."""
+        """Show what was known about a company at T. Text that is not a ticker is searched for among the companies."""
         text = request.query_params.get("ticker", "").strip()
         if text and not addresses.names_company(text):
             return RedirectResponse(_search_url(addresses.parse_instant(request.query_params), text), 303)
@@ -77,7 +77,7 @@ class TimeMachine:
         return self._page(request, "at.html", view, {"company": company}, events=company.releases, **frame)
 
     def companies(self, request: Request) -> Response:
-        """List the companies that a text names; all of them without a text."""
+        """List the companies that match a search text; all companies without one."""
         moment = addresses.parse_instant(request.query_params)
         text = request.query_params.get("q", "").strip()
         with self._pool.session(moment) as session:
@@ -186,7 +186,7 @@ class TimeMachine:
         return render(self._templates, request, "receipt.html", context)
 
     def _once(self, make: Callable[[Request], Response], request: Request) -> Response:
-        """Return a page from the cache: the same address on the same lake version always gives the same page."""
+        """Return a page from the cache, because an address on the same lake version always gives the same page."""
         key = (request.url.path, str(request.query_params), wants_json(request), self._pool.lake.head())
         with self._lock:
             page = self._pages.pop(key, None)

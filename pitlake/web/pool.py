@@ -1,4 +1,4 @@
-"""The sealed sessions of the pages: kept open while a reader navigates, and asked in turns, fair among clients."""
+"""The sealed sessions of the pages. They stay open while a reader navigates, and clients take fair turns."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

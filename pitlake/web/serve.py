@@ -1,4 +1,4 @@
-"""The web server: it listens on this machine only, unless another address is given together with its host names."""
+"""The web server. It listens on this machine only, unless another address is given together with its host names."""
 
 import secrets
 from collections.abc import Callable

@@ -1,5 +1,5 @@
-"""Pages of any dataset of the lake, including mounted tables: the datasets at T, the rows, a row's revisions, and the
-answer of a reader's own SQL.
+"""Pages of any dataset of the lake, including mounted tables: the datasets at T, their rows, a row's revisions, and the
+answer to a reader's own SQL.
 
 Filters, order and page are parts of the address. The session of the page answers them, so they read nothing later.
 """
@@ -80,7 +80,7 @@ class TableAddress:
         return f"{page}?{urlencode({name: value for name, value in parts.items() if value})}"
 
     def sorted_url(self, column: str) -> str:
-        """Return the URL with the rows sorted by a column: largest first, or smallest first if they are."""
+        """Return the URL that sorts the rows by a column: largest first, or smallest first if they already are."""
         return self.url(sort=column if self.sort == f"-{column}" else f"-{column}")
 
     def row_url(self, row: Mapping[str, Any]) -> str:
@@ -170,7 +170,7 @@ class Tables:
         return download(table, address.contract.name, form)
 
     def sql(self, request: Request) -> Response:
-        """Show the answer of a reader's own SQL as of T, a page at a time."""
+        """Show the answer to a reader's own SQL as of T, a page at a time."""
         as_of, text = _as_of(request.query_params), request.query_params.get("sql", "").strip()
         turn, facts, problem = _turn(request.query_params), dict[str, Any](), ""
         if text:
@@ -189,7 +189,7 @@ class Tables:
         return render(self._templates, request, "sql.html", facts, status=status, moment=as_of, **frame)
 
     def sql_file(self, request: Request) -> Response:
-        """Return every row of the answer of a reader's own SQL as a CSV or Parquet file."""
+        """Return every row of the answer to a reader's own SQL as a CSV or Parquet file."""
         check_form(form := request.path_params["form"])
         with self._pool.session(_as_of(request.query_params), None) as session:
             table = session.sql(request.query_params.get("sql", "")).arrow()

@@ -1,1 +1,1 @@
-"""Mounting: a user's own table becomes a dataset of the lake, described by a contract in the lake."""
+"""Mounting: a user's own table becomes a dataset of the lake. A contract in the lake describes it."""

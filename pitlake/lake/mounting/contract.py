@@ -1,7 +1,7 @@
-"""The contract of a mounted table: a small TOML file in the lake that people may edit, and its dataset.
+"""The contract of a mounted table, stored in the lake as a small TOML file that people may edit, and its dataset.
 
-A row's knowledge column says when the row became known. Each such instant of a key is a separate statement, and the
-latest counts. A table without that column has one row per key, known since it was first read.
+The knowledge column says when a row became known. Each such instant of a key is a separate statement, and the latest is
+shown. In a table without that column, each key has one row, which is known since it was first read.
 """
 
 import json
@@ -69,23 +69,23 @@ class MountedColumn:
 
 @dataclass(frozen=True, kw_only=True)
 class Mount:
-    """The content of the file.
+    """The content of a contract's file.
 
     Attributes:
         available_at: the column that says when a row became known; "" if there is none.
         key: the columns that identify what a row is about; the latest statement of a key is shown.
         valid_at: the column with the business date of a row.
         timezone: the zone of timestamps without one, and of days; "" for days in New York and no such timestamps.
-        lag: the delay after that instant, such as "1 day".
-        not_before: columns of times before which a row was not known either, such as an end or an edit.
-        named_by: the columns, by their name in the table, whose content names a row of a table without a key.
+        lag: the delay after `available_at`, such as "1 day".
+        not_before: further columns of times before which a row was not known, such as an end or an edit.
+        named_by: for a table without a key, the columns whose content names a row, by their name in the table.
         until: the column with the end of a row's validity. The row is one statement at its start, without that end, and
-            another one at its end.
+        a second one at its end.
         time_format: the format of texts and numbers in the columns of times; "" for ISO-8601.
-        midnights: whether midnights beside other clock times are days (`end`) or `instants`; "" if there are none.
+        midnights: whether midnights among other clock times are days (`end`) or `instants`; "" if there are none.
         most_refused: the largest share of rows that may be gaps.
-        trust_dates: whether a row that an earlier mount lacked counts from its own date, if that is later than this
-            mount. Without an earlier mount, or in a partial table, a row always counts from its own date.
+        trust_dates: whether a row that an earlier mount lacked takes effect at its own date, if that is later than this
+        mount. Without an earlier mount, or in a partial table, a row always takes effect at its own date.
         partial: whether the table has only a part of the data, so that missing rows prove nothing.
     """
 
@@ -158,7 +158,7 @@ class Mount:
 
     @property
     def dating(self) -> tuple[str, ...]:
-        """Return the columns that say when a row became known: the latest of their times counts."""
+        """Return the columns that say when a row became known. The latest of their times applies."""
         return (self.available_at, *self.not_before) if self.available_at else ()
 
     @cached_property
@@ -174,7 +174,7 @@ class Mount:
                 key=self.key,
                 entity=self.key[0],
                 identity=tuple(dict.fromkeys((*self.key, *self.dating, *((self.until,) if self.until else ())))),
-                # Another row of a key proves nothing of a row that a partial table did not contain.
+                # Another row of a key proves nothing about a row that a partial table lacked.
                 thing=() if self.partial else self.key,
                 newer_by=self.dating[:1],
                 trusts_dates=self.trust_dates,
@@ -238,7 +238,7 @@ def check_name(name: str) -> None:
 def lake_name(source: str, names: Collection[str] = ()) -> str:
     """Return the lake's name for a table's column. names: names already used. Raises BadInput.
 
-    Letters of every alphabet stay, in one spelling: an accent may be a character of its own in the table.
+    Letters of every alphabet are kept in one spelling, because an accent may be a separate character in the table.
     """
     text = unicodedata.normalize("NFKC", source).lower()
     name = re.sub("_+", "_", "".join(each if f"a{each}".isidentifier() else "_" for each in text)).strip("_")
@@ -254,7 +254,7 @@ def key_of(name: str) -> str:
 
 
 def spell(mount: Mount) -> bytes:
-    """Return the content of a contract's file."""
+    """Return a mount as the content of a contract's file."""
     texts = (
         "name",
         "title",
@@ -340,7 +340,7 @@ def _refuse_others(facts: Mapping[str, Any], allowed: Iterable[str]) -> None:
 
 
 def read(store: Store, name: str) -> Mount | None:
-    """Return the contract of a mounted table, None if there is none of this name. Raises BadInput, LakeError."""
+    """Return the contract of a mounted table; None if there is no table of this name. Raises BadInput, LakeError."""
     if not store.exists(key_of(name)):
         return None
     mount = parse(store.read(key_of(name)), f"{store.location}/{key_of(name)}")

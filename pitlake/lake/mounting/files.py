@@ -38,7 +38,7 @@ IsText = Callable[[str, str], bool]
 
 
 def never(_name: str, _kind: str) -> bool:
-    """Leave the type of every column to the detection."""
+    """Return False for every column, so that the types of all columns are detected."""
     return False
 
 
@@ -73,7 +73,7 @@ class LocalFiles:
 
 
 def of_folder(paths: Collection[PurePath]) -> list[PurePath]:
-    """Return the files of a folder, or those of its partitions, such as year=2024; without marks such as _SUCCESS."""
+    """Return the files of a folder or of its partitions, such as year=2024, without markers such as _SUCCESS."""
     files = [path for path in paths if path.name[0] not in "._"]
     direct = [path for path in files if len(path.parts) == 1]
     return direct or [path for path in files if all("=" in part for part in path.parts[:-1])]
@@ -81,7 +81,7 @@ def of_folder(paths: Collection[PurePath]) -> list[PurePath]:
 
 @contextmanager
 def reading_from(place: str, store_error: type[Exception] = OSError) -> Iterator[None]:
-    """Turn errors of files, Delta tables and a store's library into BadInput, MachineExhausted if there is no space."""
+    """Turn errors of files, Delta tables and a store's library into BadInput, or MachineExhausted for no space."""
     try:
         yield
     except (DeltaError, OSError, store_error) as error:
@@ -95,8 +95,8 @@ def reading_from(place: str, store_error: type[Exception] = OSError) -> Iterator
 def read_files(
     connection: duckdb.DuckDBPyConnection, files: list[str], label: str, is_text: IsText, scratch: Path
 ) -> Rows:
-    """Return the rows of files of one kind; texts are parsed once, into `scratch`. Raises BadInput."""
-    # DuckDB takes a path for a pattern, which may match another file.
+    """Return the rows of files of one format. Text formats are parsed once, into `scratch`. Raises BadInput."""
+    # DuckDB treats a path as a pattern, which may match another file.
     ending, spelled = _ending(files), "[" + ", ".join(literal(escape(file)) for file in files) + "]"
     if ending not in TYPES_OF:
         return Rows(READERS[ending].format(files=spelled, types=""), label, _digest(files), _zones(files))
@@ -106,7 +106,7 @@ def read_files(
     else:
         for file in files:
             _refuse_skipped_rows(connection, file)
-    # Times and UUIDs stay as they are written. DuckDB drops the offsets of times if some in a column have none.
+    # Times and UUIDs stay as written. DuckDB drops the offsets of times if some in a column have none.
     types = {
         name: "VARCHAR" if is_text(name, kind) or kind.startswith(("TIME", "UUID")) else kind
         for name, kind in types.items()
@@ -129,7 +129,7 @@ def read_files(
 
 
 def _zones(files: list[str]) -> dict[str, str]:
-    """Return the zones of the columns of Parquet files. Raises BadInput where they differ: DuckDB takes all for UTC."""
+    """Return the zones of Parquet columns. Raises BadInput if files disagree: DuckDB would take all for UTC."""
     try:
         schemas = [parquet.read_schema(file) for file in files]
     except pa.ArrowException:  # DuckDB says what is wrong with the file.
@@ -145,7 +145,7 @@ def _zones(files: list[str]) -> dict[str, str]:
 def _refuse_names_that_differ_in_case(
     connection: duckdb.DuckDBPyConnection, files: str, names: Collection[str]
 ) -> None:
-    """Raise BadInput for fields such as `k` and `K`: DuckDB calls one of them `K_1`, and then finds no value for it."""
+    """Raise BadInput for fields such as `k` and `K`: DuckDB renames one to `K_1` and then finds no value for it."""
     lower = {name.lower() for name in names}
     for name in names:
         match = re.fullmatch(r"(.+)_\d+", name)

@@ -1,4 +1,4 @@
-"""Tables of Apache Iceberg: in a folder, or in a catalog that pyiceberg is configured for."""
+"""Apache Iceberg tables in a folder or in a catalog that pyiceberg is configured for."""
 
 import re
 from collections.abc import Hashable, Iterator
@@ -24,7 +24,7 @@ _NUMBER = re.compile(r"v?(\d+)")
 
 @dataclass(frozen=True)
 class IcebergTable:
-    """A table of Iceberg. place: its folder, or iceberg://<catalog>. name: <namespace>.<table>, in a catalog."""
+    """An Iceberg table. place: its folder, or iceberg://<catalog>. name: <namespace>.<table>, in a catalog."""
 
     place: str
     name: str | None

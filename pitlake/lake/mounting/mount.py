@@ -39,7 +39,7 @@ class Wish:
     """The options of a mount. An option that is None keeps the value of the lake's contract.
 
     name: the dataset. key, available_at, not_before, valid_at, until: columns, by their name in the table or in the
-    lake; with an empty key, each row is its own record. The others: see `Mount`.
+    lake; with an empty key, each row is a record. The other options: see `Mount`.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Wish:
 
     @property
     def plain(self) -> dict[str, Any]:
-        """Return the options that name no column, if they are set."""
+        """Return the options that name no column and are set."""
         names = ("time_format", "midnights", "timezone", "lag", "trust_dates", "partial", "most_refused")
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 
@@ -77,8 +77,8 @@ class Mounted:
 
     Attributes: mount: the contract. is_new: whether the contract was created from this table. version: the lake version
     that shows it. rows: the number of rows in the table. published: the number of rows that are new to the lake;
-    unchanged: the number of rows that the lake already had. revisions: published rows with another date than in the
-    table. gaps: rows that could not be mounted, by reason. deleted: rows of the lake that the table no longer has.
+    unchanged: the number of rows that the lake already had. revisions: published rows with a date other than the
+    table's. gaps: rows that could not be mounted, by reason. deleted: rows of the lake that the table no longer has.
     left_out: columns of the table that the contract does not list. later: the number of rows whose value in a column is
     later than the row's own instant.
     """
@@ -98,7 +98,7 @@ class Mounted:
 
 @dataclass(frozen=True)
 class Doors:
-    """The parts of a lake that a mount needs. progress: called with a text for people after each batch of rows."""
+    """The parts of a lake that a mount needs. progress: called with a message for people after each batch of rows."""
 
     store: Store
     now: Callable[[], datetime]
@@ -130,8 +130,8 @@ def mount_table(doors: Doors, table: Any, wish: Wish) -> Mounted:
 
 
 def _stays_text(previous: Mount | None, wish: Wish) -> IsText:
-    """Return the columns of text files that are not parsed: texts of the contract, and keys that look like fractions or
-    flags, such as the tickers T and F.
+    """Return the columns of text files that are not parsed: strings of the contract, and keys that look like fractions
+    or flags, such as the tickers T and F.
     """
     if previous is not None:
         texts = {mounted.source for mounted in previous.columns if mounted.column.type == "string"}
@@ -170,7 +170,7 @@ def _inferred(reader: Source, wish: Wish) -> Mount:
 
 
 def _type(reader: Source, name: str, own: str, roles: Mapping[str, str], wish: Wish) -> str:
-    """Return the lake's type of a column. Columns that date rows are times, and days unless they have clock times."""
+    """Return the lake's type of a column. A column that dates rows has times if it has clock times, otherwise days."""
     flag = next((flag for flag in ("available_at", "until") if own == roles[flag]), "")
     flag = "not_before" if own in roles["not_before"] else flag
     kind, form = reader.types[name], checked_form(wish.time_format) if wish.time_format else ISO
@@ -190,7 +190,7 @@ def _type(reader: Source, name: str, own: str, roles: Mapping[str, str], wish: W
         raise BadInput(flag, problem, next_step)
     has_instants = survey.has_clock or (wish.midnights == INSTANTS and kind != "DATE")
     if flag == "not_before" and kind != "DATE":
-        has_instants |= not survey.days + survey.midnights  # Nothing says yet what the column will hold.
+        has_instants |= not survey.days + survey.midnights  # An empty column may hold instants later.
     return "instant" if has_instants else "date"
 
 
@@ -201,14 +201,14 @@ def _column(names: Mapping[str, str], flag: str, name: str) -> str:
     its_name = names.get(name, contract.lake_name(name))
     if its_name not in names.values():
         next_step = f"its columns are {', '.join(names)}"
-        if all(re.fullmatch(r"column\d+|.*[,;|\t].*", each) for each in names):  # DuckDB found no line of names.
+        if all(re.fullmatch(r"column\d+|.*[,;|\t].*", each) for each in names):  # DuckDB found no header line.
             next_step += "; begin the file with a line of names, and give every line as many fields"
         raise BadInput(flag, f"the table has no column {name!r}", next_step)
     return its_name
 
 
 def _agreed(reader: Source, previous: Mount, wish: Wish) -> Mount:
-    """Return the lake's contract after checking it against the user's options and the table."""
+    """Check the lake's contract against the user's options and the table, and return it."""
     place = contract.key_of(previous.name)
     names = {mounted.source: mounted.column.name for mounted in previous.columns}
     if missing := [name for name in names if name not in reader.types]:

@@ -1,4 +1,4 @@
-"""Objects of an object store that can be mounted: files, and Delta tables."""
+"""Objects of an object store that can be mounted: files and Delta tables."""
 
 from collections.abc import Hashable
 from contextlib import suppress
@@ -18,7 +18,7 @@ from pitlake.lake.storage.remote import endpoint, open_bucket, table_options
 
 
 def find_objects(url: str, is_text: IsText) -> "Delta | RemoteFiles":
-    """Return the Delta table at a URL, or else the files there. Raises BadInput if the store can't be read."""
+    """Return the Delta table at a URL, or otherwise the files there. Raises BadInput if the store can't be read."""
     delta = Delta(url, table_options(endpoint()))
     return delta if delta.exists() else RemoteFiles(url, is_text)
 
@@ -52,7 +52,7 @@ class RemoteFiles:
         return open_bucket(self.url.removeprefix(S3).partition("/")[0], endpoint())
 
     def _files(self) -> list[tuple[str, str]]:
-        """Return the keys of the files, each with a value that changes when the file's content changes."""
+        """Return the keys of the files, each with a value that changes when the content of the file changes."""
         with reading_from(self.url, BaseError):
             files = sorted((entry["path"], str(entry["e_tag"] or entry["last_modified"])) for entry in self._entries())
         if not files:

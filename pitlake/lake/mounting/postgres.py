@@ -1,7 +1,6 @@
-"""Tables of Postgres.
+"""Postgres tables.
 
-Reads a table of Postgres. One statement copies the table into a file on this machine, so that all passes over the file
-read the same state.
+One statement copies a table into a file on this machine, so that all passes over the file read the same state.
 
 A URL may contain a password, so no value or error of this module contains the URL.
 """
@@ -121,12 +120,12 @@ class PostgresColumn:
             text = f"to_json({text})"
         if not duck.endswith("[]"):
             return cls(name, text, duck, quoted(name))
-        # If the cast were here, the CSV reader would apply it and read the text as DuckDB's own syntax for lists.
+        # If the cast were here, the CSV reader would apply it and read the string as DuckDB's own syntax for lists.
         return cls(name, text, "JSON", f"from_json({quoted(name)}, '[\"{duck.removesuffix('[]')}\"]')")
 
 
 class _Longest:
-    """Writes rows to a file and records the length of the longest row."""
+    """A file that rows are written to, with the length of the longest row."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file, self.bytes = file, 0
@@ -154,7 +153,7 @@ def parse_url(url: str, field: str) -> dict[str, str]:
 
 
 def first_line(error: Exception, options: Mapping[str, str]) -> str:
-    """Return the first line of an error of Postgres, without the secrets of the connection's options."""
+    """Return the first line of a Postgres error, without the secrets of the connection's options."""
     line = next(iter(str(error).splitlines()), type(error).__name__)
     for secret in filter(None, map(options.get, _SECRETS)):
         line = line.replace(secret, "[redacted]")
@@ -163,7 +162,7 @@ def first_line(error: Exception, options: Mapping[str, str]) -> str:
 
 @contextmanager
 def _connect(url: str) -> Iterator[Any]:
-    """Connect for a block, in one read-only transaction. Raises BadInput, which never contains a password."""
+    """Connect for a block, in a read-only transaction. Raises BadInput, which never contains a password."""
     import psycopg2
 
     options = parse_url(url, "the table")

@@ -1,4 +1,4 @@
-"""A table read by its contract: its rows typed, dated, and checked as a whole before anything is staged."""
+"""Reads a table by its contract. Its rows are typed, dated, and checked as a whole before anything is staged."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ _MIDNIGHT = r"^(\d+-\d\d-\d\d)([T ]00:00(:00(\.0+)?)?)?$"
 
 
 def _day(day: str, condition: str = "true") -> str:
-    """SQL for a day of Python's calendar; null for other days, and if the condition does not hold."""
+    """Return SQL for a day of Python's calendar; null for other days, and if the condition does not hold."""
     return f"CASE WHEN {condition} AND {_is_in_calendar(day, 'DATE')} THEN {day} END"
 
 
@@ -100,7 +100,7 @@ class MountReading:
 
     @cached_property
     def _times(self) -> str:
-        """The name of the table's rows with the times of its columns in SQL."""
+        """Return the SQL name of the table's rows together with the times of its columns."""
         names = list(dict.fromkeys(mounted.source for mounted in self.mount.columns))
         rows = in_sql(f"(SELECT {columns(names)} FROM {self.source.rows})", self._forms, names)
         return self._named("times", f"SELECT * FROM {rows}")
@@ -111,18 +111,18 @@ class MountReading:
 
     @cached_property
     def _statements(self) -> str:
-        """The name of every statement in SQL, with the reason and the value of its gap, if any."""
+        """Return the SQL name of all statements, each with the reason and the value of its gap, if any."""
         return self._named("statements", self._of_statements)
 
     def _named(self, name: str, text: str) -> str:
-        """Name a query. The rows of a small table are copied: planning the query takes longer than reading them."""
+        """Name a query. A small table is copied, because planning the query takes longer than reading its rows."""
         kind = "TABLE" if self.rows <= FEW else "VIEW"
         self.source.connection.execute(f"CREATE {kind} {name} AS {text}")
         return name
 
     @cached_property
     def counts_as_days(self) -> bool:
-        """Whether midnights of the knowledge column count at the end of their day. Raises BadInput."""
+        """Return whether midnights of the knowledge column mean the end of their day. Raises BadInput."""
         of_mount = [mounted for mounted in self.mount.columns if mounted.column.name in self._dating]
         answers = []
         for mounted in of_mount:
@@ -143,12 +143,12 @@ class MountReading:
 
     @property
     def _dating(self) -> tuple[str, ...]:
-        """The columns whose times date the rows."""
+        """Return the columns whose times date the rows."""
         return (*self.mount.dating, self.mount.until)
 
     @cached_property
     def _forms(self) -> dict[str, ColumnForm]:
-        """How each column of times spells them, by its name in the table."""
+        """Return how each column of times spells them, by the column's name in the table."""
         mount, forms = self.mount, {}
         for mounted in mount.columns:
             name, kind = mounted.source, self.source.types[mounted.source]
@@ -173,7 +173,7 @@ class MountReading:
 
     @cached_property
     def rows(self) -> int:
-        """The number of rows of the table."""
+        """Return the number of rows of the table."""
         return int(self.source.connection.execute(f"SELECT count(*) FROM {self.source.rows}").fetchall()[0][0])
 
     def _words(self) -> str:
@@ -186,7 +186,7 @@ class MountReading:
         return f", such as {', '.join(values)}" if values else ""
 
     def _refuse_rounded_keys(self) -> None:
-        """Raise BadInput if a key has whole numbers that floats round, so that several of them may be one."""
+        """Raise BadInput if a key has whole numbers that floats round, because different keys could become equal."""
         for mounted in self.mount.columns:
             name, kind = quoted(mounted.source), self.source.types[mounted.source]
             if mounted.column.name not in self.mount.key or kind not in REAL:
@@ -200,7 +200,7 @@ class MountReading:
     def _refuse_two_contents(self) -> None:
         instant = f", {AVAILABLE_AT}" if self.mount.available_at else ""
         by = f"{columns(self.mount.key)}{instant}"
-        # Keys that only the lake's types make equal, such as nanoseconds, are two rows. Texts may spell one time twice.
+        # Keys that only the lake's types make equal, such as nanoseconds, are two rows. Strings may spell a time twice.
         raw = (
             quoted(f"raw of {mounted.column.name}")
             for mounted in self.mount.columns
@@ -265,7 +265,7 @@ class MountReading:
         return {name: count for name, count in zip(counts, row_counts, strict=True) if count}
 
     def _holds_days(self, mounted: MountedColumn) -> bool:
-        """Whether the first values of a column of texts are days."""
+        """Return whether the first values of a string column are days."""
         if mounted.column.type != "string" or self.source.types[mounted.source] != "VARCHAR":
             return False
         if not self.source.resembles_times(mounted.source, LOOKED_AT):
@@ -275,11 +275,11 @@ class MountReading:
 
     @property
     def _of_statements(self) -> str:
-        """SQL for the staged columns of every statement, and for the reason and the value of its gap."""
+        """Return SQL for the staged columns of every statement, and the reason and value of its gap."""
         mount = self.mount
         rows = self._typed_rows
         if mount.until:
-            # An end that is not after the start leaves no time in which the row had none.
+            # If the end is not after the start, there is no time at which the row had no end.
             is_start = f"NOT is_end AND ({ENDED} IS NULL OR {KNOWN} IS NULL OR {ENDED} > {KNOWN})"
             is_end = f"is_end AND {ENDED} IS NOT NULL AND {KNOWN} IS NOT NULL"
             replaced = f"CASE WHEN is_end THEN {quoted(mount.until)} END AS {quoted(mount.until)}"
@@ -301,7 +301,7 @@ class MountReading:
 
     @property
     def _of_rows(self) -> str:
-        """SQL for the typed columns of every row, its values as the table has them, and its instants."""
+        """Return SQL for the typed columns of every row, its values as in the table, and its instants."""
         mount = self.mount
         typed = [f"{self._typed(mounted)} AS {quoted(mounted.column.name)}" for mounted in mount.columns]
         raw = [f"{quoted(mounted.source)} AS {quoted(f'raw of {mounted.column.name}')}" for mounted in mount.columns]
@@ -310,7 +310,7 @@ class MountReading:
         instants = [f"{part('is_unset', by_name[name].source)} AS {quoted(f'is unset: {name}')}" for name in dating]
         known_at = f"'{iso(self.observed_at)}'::TIMESTAMPTZ"
         if mount.available_at:
-            # A row without an end or an edit counts from the other times.
+            # A row without an end or an edit takes effect at its other times.
             known_at = f"greatest({', '.join(self._counted(by_name[name]) for name in mount.dating)})"
             instants.append(f"{known_at} AS {KNOWN}")
         instants += [f"{self._counted(by_name[mount.until])} AS {ENDED}"] if mount.until else []
@@ -318,7 +318,7 @@ class MountReading:
         return f"SELECT {', '.join((*typed, *raw, *instants))} FROM {self._times}"
 
     def _counted(self, mounted: MountedColumn) -> str:
-        """SQL for the instant at which a time of the knowledge column counts, with the lag."""
+        """Return SQL for the instant at which a time of the knowledge column takes effect, including the lag."""
         seconds = int(self.mount.delay.total_seconds())
         return f"{self._instant(mounted)} + to_seconds({seconds})" if seconds else self._instant(mounted)
 
@@ -328,7 +328,7 @@ class MountReading:
         return f"coalesce({end}, {instant})" if is_known and self.counts_as_days else instant
 
     def _gap(self, no_key: str) -> tuple[str, str]:
-        """SQL for the reason of a row's gap, null for a row that can be mounted, and for the value that is refused."""
+        """Return SQL for the reason of a row's gap, which is null without a gap, and for the refused value."""
         mount = self.mount
         unreadable = {
             mounted.column.name: self._is_unreadable(mounted)
@@ -359,7 +359,7 @@ class MountReading:
         return f"CASE {reasons} END", f"CASE {values} END"
 
     def _is_unreadable(self, mounted: MountedColumn) -> str:
-        """SQL for whether a column's value does not fit; NaN is null, and so is an end that is unset."""
+        """Return SQL for whether a column's value does not fit. NaN is null, and so is an unset end."""
         name, raw = mounted.column.name, quoted(f"raw of {mounted.column.name}")
         if name in self.mount.not_before:
             return f"{raw} IS NOT NULL AND {quoted(name)} IS NULL AND NOT {quoted(f'is unset: {name}')}"
@@ -369,7 +369,7 @@ class MountReading:
         return f"{raw} IS NOT NULL AND {quoted(name)} IS NULL{nan}"
 
     def _typed(self, mounted: MountedColumn) -> str:
-        """SQL for a column's value in the lake's type; null for a value that does not fit."""
+        """Return SQL for a column's value in the lake's type; null for a value that does not fit."""
         name, kind = quoted(mounted.source), self.source.types[mounted.source]
         if mounted.column.type == "instant":
             at = self._instant(mounted)

@@ -16,7 +16,7 @@ class Rows:
     """The rows of a source.
 
     sql: a FROM expression; label: the source's name for people, without secrets; digest: the hash of the files' bytes,
-    "" for a table; zones: the zones of columns of timestamps with a zone, which DuckDB does not keep.
+    "" for a table; zones: the zones of timestamp columns with a zone, which DuckDB does not keep.
     """
 
     sql: str
@@ -36,9 +36,9 @@ def types_of(connection: duckdb.DuckDBPyConnection, rows: str) -> dict[str, str]
 
 
 def copy_rows(connection: duckdb.DuckDBPyConnection, rows: str, scratch: Path, label: str) -> Rows:
-    """Copy rows that are slow to read, or can be read only once, so that each pass over them reads the same rows.
+    """Copy rows that are slow to read or can be read only once, so that each pass reads the same rows.
 
-    A file of DuckDB keeps every type; Parquet would round integers of more than 64 bits.
+    A DuckDB file keeps every type; Parquet would round integers of more than 64 bits.
     """
     connection.execute(f"ATTACH {literal(str(scratch / 'copy.duckdb'))} AS copied")
     connection.execute(f"CREATE TABLE copied.own AS SELECT * FROM {rows}")
@@ -46,7 +46,7 @@ def copy_rows(connection: duckdb.DuckDBPyConnection, rows: str, scratch: Path, l
 
 
 def zones_of(schema: pa.Schema) -> dict[str, str]:
-    """Return the zones of an Arrow schema's timestamps. Raises BadInput for columns of pandas' periods, as numbers."""
+    """Return the zones of an Arrow schema's timestamps. Raises BadInput for pandas periods, which are numbers."""
     for field_ in schema:
         extension = (field_.metadata or {}).get(b"ARROW:extension:name", b"").decode()
         if "pandas.period" in (extension, getattr(field_.type, "extension_name", "")):

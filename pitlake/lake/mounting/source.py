@@ -44,7 +44,7 @@ class Source:
     """An opened table.
 
     label: its name for people; digest: the hash of its bytes, "" for a frame; types: DuckDB's types by column; rows:
-    the name of its rows in SQL; zones: the zones of columns, if known.
+    the SQL name of its rows; zones: the zones of columns, if known.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -77,13 +77,13 @@ class Source:
         return "json" if nested else "string"
 
     def is_finer_than_float(self, column: str) -> bool:
-        """Whether a column has decimals of more digits than a float can distinguish."""
+        """Return whether a column has decimals of more digits than a float can distinguish."""
         digits = re.fullmatch(r"DECIMAL\((\d+),[1-9]\d*\)", self.types[column])
         return digits is not None and int(digits[1]) > sys.float_info.dig
 
     def survey(self, column: str, form: ColumnForm, most: int | None = None, times: str = "") -> "Survey":
-        """Count what a column spells. most: the number of values to look at (default: all); times: the name of rows in
-        SQL that have the column's times already.
+        """Count the kinds of spellings in a column. most: the number of values to read (default: all); times: the SQL
+        name of rows that already have the column's times.
         """
         question = (column, form, most)
         if question not in self._surveys:
@@ -91,7 +91,7 @@ class Source:
         return self._surveys[question]
 
     def resembles_times(self, column: str, most: int) -> bool:
-        """Whether the first values of a text column look like days or times, and there are any."""
+        """Return whether the first values of a text column look like days or times, and there are any."""
         is_alike = f"regexp_full_match(trim({quoted(column)}), '{ISO_PATTERN}')"
         text = f"SELECT coalesce(bool_and({is_alike}), false) FROM {self._values(column, most)}"
         return bool(self.connection.execute(text).fetchall()[0][0])
@@ -117,12 +117,12 @@ class Source:
         return Survey(*self.connection.execute(text).fetchall()[0])
 
     def examples(self, column: str) -> str:
-        """Return the first values of a column, for an error."""
+        """Return the first values of a column for an error message."""
         query = f"SELECT DISTINCT {quoted(column)} FROM {self.rows} WHERE {quoted(column)} IS NOT NULL LIMIT {EXAMPLES}"
         return ", ".join(str(value)[:LONGEST_EXAMPLE] for (value,) in self.connection.execute(query).fetchall())
 
     def _holds_clock_times(self, column: str) -> bool:
-        """Whether a text column contains only timestamps."""
+        """Return whether a text column contains only timestamps."""
         if not self.resembles_times(column, LOOKED_AT):
             return False
         form = ColumnForm("VARCHAR", has_unset=False)
@@ -132,7 +132,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Survey:
-    """How many values of a column are days, midnights, other clock times, those without a zone, unset, unreadable."""
+    """Counts of a column's days, midnights, other clock times, times without a zone, unset and unreadable values."""
 
     days: int
     midnights: int
@@ -163,7 +163,7 @@ class Origin(Protocol):
 
 
 def find_origin(place: str, name: str | None = None, is_text: IsText = never) -> Origin:
-    """Return the location of a table. name: the table's name, in a database. is_text: see `IsText`. Raises BadInput if
+    """Return the location of a table. name: the table's name in a database. is_text: see `IsText`. Raises BadInput if
     it can't be mounted.
     """
     scheme, is_url, rest = place.partition("://")
@@ -190,11 +190,11 @@ def find_origin(place: str, name: str | None = None, is_text: IsText = never) ->
 
 @contextmanager
 def opened(table: Any, *, named_by: Mapping[str, str] | None = None, is_text: IsText = never) -> Iterator[Source]:
-    """Open a path, a URL, a pair of one of these and the name of a table, or a frame for a block.
+    """Open a table for a block: a path, a URL, a pair of one of these and the name of a table, or a frame.
 
-    named_by: the columns, with their types in the lake, by which each row gets a unique name in the column ROW; all
-    columns if it is empty, no name if it is None. is_text: see `IsText`.
-    Raises BadInput if it can't be read or has no rows, MachineExhausted if there is no space.
+    named_by: the columns, with their types in the lake, from which each row gets a unique name in the column ROW; empty
+    for all columns, None for no names. is_text: see `IsText`. Raises BadInput if it can't be read or has no rows,
+    MachineExhausted if there is no space.
     """
     with tempfile.TemporaryDirectory(prefix="pitlake-mount-") as scratch:
         options = {"memory_limit": MEMORY, "temp_directory": scratch, "threads": str(workers())}
@@ -216,7 +216,7 @@ def opened(table: Any, *, named_by: Mapping[str, str] | None = None, is_text: Is
         except duckdb.Error as error:
             if shortage := machine.exhausted(error, "the table", "read by DuckDB"):
                 raise shortage from None
-            # For a line of CSV the second line of the message says why.
+            # For a CSV line, the second line of the message says why.
             lines = str(error).partition("\n\n")[0].splitlines()
             reason = " ".join([line for line in lines if not line.startswith("Original Line")][:2])
             raise BadInput("the table", f"can't be read: {reason}", "check its content") from error
@@ -227,7 +227,7 @@ def opened(table: Any, *, named_by: Mapping[str, str] | None = None, is_text: Is
 def _with_names(source: Source, named_by: Mapping[str, str]) -> Source:
     """Name each row by a hash of its content, and number rows with equal content.
 
-    A name does not depend on rows with other content, on other columns and their order, or on how numbers are stored.
+    A name does not depend on rows with other content, on other columns, on their order, or on how numbers are stored.
     """
     if ROW in source.types:
         if named_by:
@@ -262,7 +262,7 @@ def _of_frame(connection: duckdb.DuckDBPyConnection, frame: Any) -> Rows:
 
 
 def _without_periods(frame: Any) -> Any:
-    """Return a frame of pandas with the last day of each period, or the instant after a period within a day."""
+    """Replace the periods in a pandas frame by their last day, or by the instant after a period within a day."""
     if type(frame).__module__.partition(".")[0] != "pandas" or not hasattr(frame, "columns"):
         return frame
     for name, kind in frame.dtypes.items():

@@ -1,4 +1,4 @@
-"""Tables that can be mounted: of a DuckDB file, and Delta tables."""
+"""DuckDB and Delta tables that can be mounted."""
 
 from collections.abc import Collection, Hashable
 from contextlib import suppress
@@ -81,7 +81,7 @@ class Delta:
 
 
 def choose_table(name: str | None, names: Collection[str]) -> str:
-    """Return the name of a table that exists. Raises BadInput, which lists the tables."""
+    """Return the name of an existing table. Raises BadInput, which lists the tables."""
     if name is not None and name in names:
         return name
     entries = sorted(names)

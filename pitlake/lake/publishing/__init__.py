@@ -1,1 +1,1 @@
-"""From a stage to a new lake version: hashing, matching, audit, diff and commit."""
+"""Publishing: from a stage to a new lake version by hashing, matching, audit, diff and commit."""

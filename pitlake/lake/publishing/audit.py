@@ -1,7 +1,7 @@
 """The audit: the checks of a stage before any of its rows may be published, as pure functions.
 
-Each check returns a frozen result that names places (evidence of rows, never their values). `enforce` decides what a
-failure means: after a blocking failure nothing is published. The package `checks` shows the results in Dagster.
+Each check returns a frozen result that names places (evidence of rows, never their values). `enforce` raises for a
+blocking failure, after which nothing is published. The package `checks` shows the results in Dagster.
 """
 
 from collections.abc import Callable, Iterable
@@ -41,8 +41,7 @@ class CheckResult:
         return not self.passed and self.severity == "blocking"
 
 
-# A caller's additional audit. This audit runs on a stage that passed the lake's own checks, and can refuse the stage as
-# they can.
+# A caller's additional audit. It runs on a stage that passed the lake's own checks, and can also refuse the stage.
 Audit = Callable[[Staged, datetime], Iterable[CheckResult]]
 
 
@@ -52,7 +51,7 @@ def audit(staged: Staged, observed_at: datetime) -> tuple[CheckResult, ...]:
 
 
 def enforce(dataset: Dataset, results: tuple[CheckResult, ...]) -> None:
-    """Raise CheckFailed for the first blocking failure; nothing may be published then."""
+    """Raise CheckFailed for the first blocking failure, because nothing may then be published."""
     for result in results:
         if result.refuses:
             raise CheckFailed(dataset.name, result.name, dict(result.facts), result.examples, results)
@@ -71,7 +70,7 @@ def gaps_well_formed(staged: Staged, observed_at: datetime) -> CheckResult:
 
 
 def conservation(staged: Staged) -> CheckResult:
-    """Check that nothing is lost: per partition, records extracted = rows staged + gaps staged."""
+    """Check that nothing is lost: each partition has as many extracted records as staged rows and gaps."""
     rows = staged.per_partition(staged.row_partition)
     gaps = staged.per_partition(staged.gap_partition)
     off = [name for name in staged.partitions if staged.extracted[name] != rows[name] + gaps[name]]
@@ -86,7 +85,7 @@ def conservation(staged: Staged) -> CheckResult:
 
 
 def past_never_changes(states: Iterable[tuple[TableState, TableState]]) -> CheckResult:
-    """Check that every file of a version is in the next one, with the same size. Takes (before, after) pairs."""
+    """Check that every file of a version is in the next one, with the same size. states: (before, after) pairs."""
     pairs = [(frozenset(before.files), frozenset(after.files)) for before, after in states]
     lost = sum(len(before - after) for before, after in pairs)
     facts: dict[str, int | str] = {"files_before": sum(len(before) for before, _ in pairs), "files_lost": lost}
@@ -94,7 +93,7 @@ def past_never_changes(states: Iterable[tuple[TableState, TableState]]) -> Check
 
 
 def frozen(dataset: Dataset, revisions: int) -> tuple[CheckResult, ...]:
-    """Warn if a rebuilt result has other content or more rows than before, which are published as revisions."""
+    """Warn if a rebuilt result has other content or more rows than before. These are published as revisions."""
     if not dataset.frozen:
         return ()
     return (CheckResult(name="frozen", passed=not revisions, severity="warning", facts={"changed": revisions}),)
@@ -103,8 +102,8 @@ def frozen(dataset: Dataset, revisions: int) -> tuple[CheckResult, ...]:
 def freshness(dataset: Dataset, newest: datetime | None, at: datetime, ends_at: datetime | None = None) -> CheckResult:
     """Warn if the newest record is older than the contract allows. Datasets without a limit always pass.
 
-    newest: see `pitlake.lake.tables.newest`. ends_at: the end of the data of a lake whose clock is simulated; the
-    captured answers of such a lake are samples of other times, which are not judged.
+    newest: see `pitlake.lake.tables.newest`. ends_at: the end of the data of a lake whose clock is simulated. Captured
+    responses of such a lake are samples of other times and are not judged.
     """
     limit = None if ends_at is not None and dataset.captured else dataset.freshness
     at = min(at, ends_at or at)
@@ -121,10 +120,10 @@ def freshness(dataset: Dataset, newest: datetime | None, at: datetime, ends_at: 
 
 
 def _blank(texts: pa.ChunkedArray) -> int:
-    """Count the texts that are null, empty or only spaces."""
+    """Count the strings that are null, empty or only spaces."""
     return _count(pc.or_(pc.equal(pc.binary_length(texts), 0), pc.utf8_is_space(texts)), value=True)
 
 
 def _count(truth: pa.ChunkedArray, *, value: bool) -> int:
-    """Count the entries that equal `value`. Null counts too, because a row that can't be checked is refused."""
+    """Count the entries that equal `value`. Nulls count too, because a row that can't be checked is refused."""
     return int(pc.sum(pc.equal(truth.fill_null(value), value)).as_py() or 0)

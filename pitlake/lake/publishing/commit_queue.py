@@ -1,9 +1,9 @@
 """The commit queue: a slow writer that keeps losing the race can reserve the next commit.
 
 The queue only makes commits fair; the log makes them safe. A turn is a small file, written only if absent, whose name
-contains the dataset's pinned versions. A turn therefore ends with the next commit. Its writer removes it when it is
-done, because it may find nothing left to commit, and a dead writer delays others only for a while. A writer that
-checked before the file existed may still commit first once; after that it waits too.
+contains the dataset's pinned versions. A turn therefore ends with the next commit. Its writer also removes it at the
+end, because there may be nothing left to commit. A dead writer delays others only for a while. A writer that checked
+before the file existed may still commit first once; after that it waits too.
 """
 
 import random
@@ -39,7 +39,7 @@ Result = TypeVar("Result")
 
 
 class WriterTurn:
-    """One writer of a dataset while it tries to commit."""
+    """A writer of a dataset while it tries to commit."""
 
     def __init__(self, store: Store, log: LakeLog, dataset: str) -> None:
         self._store, self._log, self._dataset = store, log, dataset
@@ -50,7 +50,7 @@ class WriterTurn:
         self._turns: list[str] = []
 
     def attempts(self, work: Callable[["WriterTurn"], Result]) -> Result:
-        """Run `work`, and repeat it when it raises LakeConflict, now with a reserved turn.
+        """Run `work`. If it raises LakeConflict, repeat it with a reserved turn.
 
         `work` calls `check` before it commits. Raises the last LakeConflict after FEWEST_ATTEMPTS attempts that took at
         least SHORTEST_SECONDS.

@@ -1,7 +1,7 @@
 """Compares the contents of a stage with those of stored rows by their hashes, before rows are matched column by column.
 
-A content hash covers the whole identity of a row. If all stored contents of an identity are staged, the identity has
-nothing new.
+A content hash covers the whole identity of a row. If all stored contents of an identity are staged, there is nothing
+new to it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,7 +26,7 @@ MOST_SPANS = (1 << 16) - 1  # Numbers of 16 bits sort quickly.
 
 
 class Comparison(NamedTuple):
-    """Which staged contents are stored, and the hashes of stored contents that may not be staged."""
+    """The staged contents that are stored, and the hashes of stored contents that may not be staged."""
 
     stored: npt.NDArray[np.bool_]
     others: pa.Array
@@ -55,7 +55,7 @@ def compare(
         if not len(chosen) or max(file.hi for file in spans[place]) > until:
             return stored
         staged, bits = words[chosen], (2 * len(chosen)).bit_length()
-        # Each pass finds the contents that share their slot with no other one, and leaves few for the next pass.
+        # Each pass finds the contents that are alone in their slot, and leaves few for the next pass.
         for word, shift in PASSES:
             position = np.zeros(1 << bits, np.uint32)
             slots, sought = ((hashes[:, word] << shift) >> np.uint64(64 - bits) for hashes in (staged, stored))
@@ -76,7 +76,7 @@ def compare(
 
 
 def _spans(files: Iterable[DataFile]) -> list[list[DataFile]]:
-    """Group files so that no two groups have rows of the same time, unless there would be too many groups."""
+    """Group files so that no two groups have rows of the same time, unless that would give too many groups."""
     spans: list[list[DataFile]] = []
     for file in sorted(files, key=lambda file: file.lo):
         if spans and (len(spans) == MOST_SPANS or file.lo <= max(member.hi for member in spans[-1])):

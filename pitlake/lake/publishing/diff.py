@@ -1,18 +1,18 @@
 """The difference between a stage and a lake version: each staged row and gap is compared with the stored ones of its
 record.
 
-This module alone decides when a content became available. It writes nothing.
+Only this module decides when a record's content became available. It writes nothing.
 
 If the lake had no row of this identity at the time of the observation, the row keeps its staged available_at. Otherwise
 the row is compared with the newest revision at that time. Equal content is unchanged. Different content is a new
-revision. It is available at the source's date of the change (the contract's revised_at) if that date is later,
+revision. It becomes available at the source's date of the change (the contract's revised_at) if that date is later, and
 otherwise when observed.
 
 In a source-dated history (revised_at = "available_at") each instant of an identity is a separate statement. A statement
 that the lake already has is unchanged. Different content for the same instant is dated by its observation.
 
-If a poll has seen a record with other content, as a row or as a gap, the new content is never dated at or before that
-poll, because the source did not have it then. A gap about a record that was seen before is dated by its observation.
+If a poll has seen a record with other content, as a row or as a gap, the new content is always dated after that poll,
+because the source did not have it then. A gap about a record that was seen before is dated by its observation.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -44,9 +44,9 @@ AS_STAGED = -1
 class NewRows:
     """The staged rows to publish.
 
-    positions: their positions, ascending. available: their instants in microseconds. revised: which rows have another
+    positions: ascending positions in the stage. available: instants in microseconds. revised: which rows have another
     date than staged. basis: for each instant, an index in BASES or AS_STAGED. seen_later: the positions of rows that
-    are not published, because the lake has read a later answer about them. stored: those that the lake already has.
+    are not published, because the lake has a later response about them. stored: positions of rows that the lake has.
     """
 
     positions: Positions
@@ -57,7 +57,7 @@ class NewRows:
     stored: Positions = field(default_factory=lambda: np.empty(0, np.int64))
 
     def without(self, places: Positions) -> "NewRows":
-        """Return the rows without those at these places."""
+        """Return the rows except those at these places."""
         if not len(places):
             return self
         mask = np.ones(len(self.positions), bool)
@@ -92,7 +92,7 @@ class RowFindings:
         self.changed, self.last_seen = np.zeros(count, bool), np.broadcast_to(NEVER, count)
 
     def change(self, positions: Positions, claimed: Positions | int, before: Positions | int = NEVER) -> None:
-        """Mark rows as changed contents of known identities. before: the instants of the newest stored contents."""
+        """Mark rows as changed content of known identities. before: the instants of the newest stored content."""
         self.claimed, self.last_seen = self.claimed.copy(), self.last_seen.copy()
         self.changed[positions], self.claimed[positions], self.last_seen[positions] = True, claimed, before
 
@@ -110,7 +110,7 @@ class RowFindings:
     def new_rows(self, staged: Staged, observed_at: datetime) -> NewRows:
         """Return the rows that remain to be published.
 
-        Each is dated by its claim if the claim is proven, otherwise by its observation, and never before its floor.
+        A row is dated by its claim if that is proven, otherwise by its observation, and never before its floor.
         """
         observed = clock.micros(observed_at)
         seen = self.changed | (self.last_seen > NEVER)
@@ -138,7 +138,7 @@ def new_rows(
     observed_at: datetime,
     followed: Mapping[str, LikelyFiles],
 ) -> NewRows:
-    """Return the staged rows that are not stored yet. followed: the files of the datasets that these rows follow."""
+    """Return the staged rows that are not stored yet. followed: the files of the datasets that the rows refer to."""
     dataset, findings = staged.dataset, RowFindings(staged)
     if staged.rows.num_rows:
         if files := stored.holding(columns(dataset.identity)):
@@ -162,7 +162,7 @@ def new_rows(
 
 
 def stored_in(files: Sequence[DataFile], staged: Staged, stored: Positions) -> Positions:
-    """Return the staged rows, among those that the lake has, whose content is in some of its files."""
+    """Return the positions in `stored` whose content is in one of these files."""
     if not len(stored) or not files:
         return np.empty(0, np.int64)
     contents = f"(SELECT content_hash FROM {reading(files)})"
@@ -171,9 +171,9 @@ def stored_in(files: Sequence[DataFile], staged: Staged, stored: Positions) -> P
 
 
 def _restated(staged: Staged, fresh: NewRows) -> Positions:
-    """Return the places of rows that have the content and date of another row.
+    """Return the places of rows with the content and date of another row.
 
-    Of two such rows, the one that the source dated stays.
+    Of two such rows, the one that the source dated remains.
     """
     places = np.flatnonzero(np.isin(fresh.available, fresh.available[fresh.revised]))
     places = places[np.argsort(fresh.revised[places], kind="stable")]
@@ -194,7 +194,7 @@ def new_gaps(
 
     Two gaps are equal if their type, reason and locator are equal.
 
-    late: the current instant, if polls were made after the observation; gaps of captures are then not dated before it.
+    late: the current instant, if there were polls after the observation. Gaps of captures are then not dated before it.
     """
     positions = _unknown_gaps(staged, stored)
     observed = clock.micros(observed_at)
@@ -237,7 +237,7 @@ def _against_newest(staged: Staged, files: tuple[DataFile, ...], observed_at: da
 
 
 def _as_stored(staged: Staged, files: tuple[DataFile, ...], observed_at: datetime) -> npt.NDArray[np.bool_]:
-    """Return rows whose content is the only one that the lake has of their identity."""
+    """Return the rows whose content is the only content that the lake has of their identity."""
     stored, others = staged.compared(files, observed_at)
     if not len(others):
         return stored
@@ -251,9 +251,9 @@ def _as_stored(staged: Staged, files: tuple[DataFile, ...], observed_at: datetim
 def _newest(
     staged: Staged, files: Sequence[DataFile], observed_at: datetime, only: Positions | None
 ) -> list[Positions]:
-    """Facts about each staged row (all, or `only` some) whose identity is in the lake: its position; whether the lake
-    had the identity at the observation; the instant of the newest revision at that time; whether that revision has the
-    same content; and whether this content already has this date.
+    """Return facts about each staged row (all, or `only` some) whose identity is in the lake: its position; whether the
+    lake had the identity at the observation; the instant of the newest revision at that time; whether that revision has
+    the same content; and whether this content already has this date.
     """
     order = ", ".join(f"e.{quoted(name)} DESC NULLS LAST" for name in staged.dataset.revision_order)
     facts = """s._position, e.available_at <= $observed AS _seen, epoch_us(e.available_at) AS _newest,

@@ -1,8 +1,8 @@
-"""Drift: a run whose rows differ from the lake's as they do when a source has changed its form, such as a renamed
-property, another unit or a lost label.
+"""Drift: a run whose rows suggest that the source has changed its format. It may have renamed a property, changed a
+unit or dropped a label.
 
-Only rows whose content the lake lacks are compared. A revised row is compared with its previous content, a new row with
-stored rows that have the same values in the contract's `alike` columns. Runs of a few rows are not judged. A run
+Only rows whose content the lake lacks are compared. A revised row is compared with its previous content. A new row is
+compared with stored rows that have the same values in the contract's `alike` columns. Small runs are not judged. A run
 beyond a limit of the contract is refused; beyond half of the limit, the check warns.
 """
 
@@ -58,7 +58,7 @@ Earlier = Mapping[str, tuple[int, int]]
 
 @dataclass(frozen=True)
 class Finding:
-    """One difference: what differs, in words, and its size as a part of the contract's limit."""
+    """A difference: what differs, in words, and its size as a part of the contract's limit."""
 
     subject: str
     text: str
@@ -67,8 +67,8 @@ class Finding:
 
 @dataclass(frozen=True)
 class _Part:
-    """Some rows of a run: the reference that they are compared with, by group, and whether their differences refuse the
-    run or only warn.
+    """Some rows of a run, the reference to compare them with by group, and whether their differences refuse the run or
+    only warn.
     """
 
     name: str
@@ -80,8 +80,8 @@ class _Part:
 
 @dataclass(frozen=True)
 class Measure:
-    """A property of a column's values to compare: whether they are empty or negative, or the logarithm of length or
-    magnitude.
+    """A property of a column's values to compare: whether they are empty or negative, or the logarithm of their length
+    or magnitude.
     """
 
     column: str
@@ -90,7 +90,7 @@ class Measure:
 
 
 def result(staged: Staged, findings: Iterable[Finding], allowed: str) -> CheckResult:
-    """Return the check of a run. allowed: the reason to let the run pass in spite of its findings, or blank."""
+    """Return the check result of a run. allowed: the reason to publish the run despite its findings, or blank."""
     noticed = [finding for finding in findings if finding.of_limit > WARNS_AT]
     beyond = any(finding.of_limit >= 1 for finding in noticed)
     facts: dict[str, int | str] = {"rows": staged.rows.num_rows}
@@ -104,8 +104,8 @@ def result(staged: Staged, findings: Iterable[Finding], allowed: str) -> CheckRe
 def findings(
     staged: Staged, stored: LikelyFiles, gaps: LikelyFiles, earlier: Earlier, observed_at: datetime
 ) -> Iterator[Finding]:
-    """Yield the differences between a stage and the lake's rows and gaps. earlier: the number of records of partitions
-    and entities at their last poll, and now.
+    """Yield the differences between a stage and the lake's rows and gaps. earlier: by partition or entity, the number
+    of records at its last poll, and now.
     """
     fresh = _fresh(staged, stored, observed_at)
     yield from _gap_share(staged, len(fresh), stored, gaps)
@@ -121,7 +121,7 @@ def findings(
 
 
 def _fresh(staged: Staged, stored: LikelyFiles, observed_at: datetime) -> Positions:
-    """Return the positions of the rows whose content the lake lacks, or has at another instant."""
+    """Return the positions of the rows whose content the lake lacks or has only at another instant."""
     fresh = np.ones(staged.rows.num_rows, bool)
     fresh[staged.duplicates.again] = False
     if staged.rows.num_rows >= LEAST_ROWS and (files := stored.holding(columns(staged.dataset.identity))):
@@ -130,7 +130,7 @@ def _fresh(staged: Staged, stored: LikelyFiles, observed_at: datetime) -> Positi
 
 
 def _gap_share(staged: Staged, fresh: int, rows: LikelyFiles, gaps: LikelyFiles) -> Iterator[Finding]:
-    """Compare the share of records that could not be read or dated."""
+    """Compare the share of records that could not be read or dated with that in the lake."""
     limits = staged.dataset.drift
     chosen = staged.gaps.filter(pc.equal(staged.gaps["gap_type"], GAP_TYPE))
     chosen = chosen.filter(pc.invert(pc.is_in(chosen["reason"], pa.array(limits.waiting, pa.string()))))
@@ -154,8 +154,8 @@ def _gap_share(staged: Staged, fresh: int, rows: LikelyFiles, gaps: LikelyFiles)
 
 
 def _shared_ids(staged: Staged, stored: LikelyFiles) -> Iterator[Finding]:
-    """Count records with an id that another record of the run has. A source that shows only the newest statement of a
-    record states each id once.
+    """Count the records that share their id with another record of the run. A source that shows only the newest
+    statement of a record states each id once.
     """
     dataset, limit = staged.dataset, staged.dataset.drift.shared
     if dataset.thing == dataset.identity or dataset.newer_by or dataset.revised_at == HISTORY or not stored.all:
@@ -173,9 +173,9 @@ def _shared_ids(staged: Staged, stored: LikelyFiles) -> Iterator[Finding]:
 
 
 class _Comparison:
-    """One run's rows beside the lake's, in DuckDB. The run's fresh rows are the table `staged`, or a sample of them.
+    """The rows of a run and of the lake in DuckDB. The run's new rows, or a sample of them, are the table `staged`.
 
-    scale: the number of fresh rows for each sampled one.
+    scale: the number of new rows for each sampled row.
     """
 
     def __init__(
@@ -192,7 +192,7 @@ class _Comparison:
         alike = ", ".join(f"coalesce({quoted(name)}::VARCHAR, '')" for name in self._dataset.alike)
         measured = "".join(f", {measure.sql} AS m{place}" for place, measure in enumerate(self._measures))
         self._facts = f"concat_ws('|', {alike}) AS _alike{measured}"
-        # In the form of a text all numbers are equal, because ids, years and quarters keep changing.
+        # In the form of a string all numbers are equal, because ids, years and quarters keep changing.
         self._values = "".join(
             f", regexp_replace({quoted(name)}, '[0-9]+', '0', 'g') AS v{place}, {_characters(name)} AS c{place}"
             for place, name in enumerate(self._texts)
@@ -231,8 +231,8 @@ class _Comparison:
                 yield finding if part.refuses else replace(finding, of_limit=min(finding.of_limit, ONLY_WARNS))
 
     def _create_before(self) -> None:
-        """Create the table of the previous contents of revised rows, and remove the rows whose content the lake had at
-        any time.
+        """Create the table of the previous content of revised rows, and remove rows whose content the lake has had
+        before.
         """
         files = self._stored.holding(columns(self._dataset.identity)) or self._stored.all[:1]
         order = ", ".join(f"e.{quoted(name)} DESC NULLS LAST" for name in self._dataset.revision_order)
@@ -251,7 +251,7 @@ class _Comparison:
         self._sql.execute("CREATE TEMP VIEW fresh AS SELECT run.* FROM run ANTI JOIN before USING (_position)")
 
     def _create_sample(self) -> None:
-        """Create the table of stored rows that new rows are compared with: the newest."""
+        """Create the table of the newest stored rows, with which new rows are compared."""
         files, rows, size = list[DataFile](), 0, 0
         for file in sorted(self._stored.all, key=lambda file: file.hi, reverse=True):
             if not files or (rows < MOST_STORED and size + file.size <= MOST_BYTES):
@@ -264,7 +264,7 @@ class _Comparison:
         )
 
     def _moved_together(self) -> int:
-        """Return the number of revised rows whose prices moved by one factor, as a split moves them."""
+        """Return the number of revised rows whose prices all changed by the same factor, as after a split."""
         together = self._dataset.drift.together
         places = [p for p, m in enumerate(self._measures) if m.kind == "magnitude" and m.column in together]
         if not places:
@@ -275,7 +275,7 @@ class _Comparison:
         return int(count)
 
     def _repeated(self) -> Iterator[Finding]:
-        """Compare how often rows have the same value in columns whose values vary in the lake. Revisions only warn."""
+        """Compare how often values repeat in columns whose values vary in the lake. Revisions only warn."""
         for place, name in enumerate(self._varied):
             stored, distinct = self._row(f"SELECT count(h{place}), count(DISTINCT h{place}) FROM sample")
             if stored < LEAST_ROWS or distinct < VARIED * stored:
@@ -292,7 +292,7 @@ class _Comparison:
         return reading(files, self._dataset.arrow_schema)
 
     def _replaced(self, earlier: Earlier, known_rows: int) -> Iterator[Finding]:
-        """Compare the number of new keys in windows that were polled before with the records that are gone."""
+        """Compare the number of new keys in windows polled before with the number of records that are gone."""
         limit, captured = self._dataset.drift.replaced, self._dataset.captured
         positions = as_numbers(self._sql.sql("SELECT _position FROM fresh").to_arrow_table()["_position"])
         if captured:
@@ -309,7 +309,7 @@ class _Comparison:
             yield Finding("replaced", text, min(size, ONLY_WARNS) if is_one_case else size)
 
     def _differences(self, part: "_Part") -> Iterator[Finding]:
-        """Compare the measures of some rows with what the rows of the reference in the same group let expect."""
+        """Compare the measures of some rows with the averages of the reference rows in the same group."""
         group, places = part.group, range(len(self._measures))
         expected = "".join(f", avg(m{p}) AS e{p}" for p in places)
         compared = "".join(f", avg(m{p}), avg(e{p}), median(m{p} - e{p}), count(m{p} - e{p})" for p in places)
@@ -341,9 +341,9 @@ class _Comparison:
         yield Finding(subject, text, abs(shift) / log(limit))
 
     def _new_values(self, part: "_Part") -> Iterator[Finding]:
-        """Compare the values of enumerations, and the characters of all texts, with those of the lake.
+        """Compare the values of enumerations, and the characters of all strings, with those of the lake.
 
-        Names of companies and the like keep changing: in the lake itself, many forms occur on one day only.
+        Values such as company names keep changing. In the lake itself, many of their forms occur on one day only.
         """
         alike = {*self._dataset.alike} - {self._dataset.entity}
         for place, name in enumerate(self._texts):
@@ -355,7 +355,7 @@ class _Comparison:
             )
 
     def _new_forms(self, part: "_Part", form: str, subject: str, text: str) -> Iterator[Finding]:
-        """Compare the forms of one column, if those of the lake are few."""
+        """Compare the forms of one column with those of the lake, if the lake has few."""
         lake_values = (
             f"(SELECT {form} AS v, count(*) AS n, min(_day) = max(_day) AS once FROM sample"
             f" WHERE {form} IS NOT NULL GROUP BY v)"
@@ -379,7 +379,7 @@ class _Comparison:
 
 
 def _characters(name: str) -> str:
-    """Return SQL for the kinds of characters at the start of a text: letters, points, markup, brackets, mojibake."""
+    """Return SQL for the kinds of characters at the start of a string: letters, points, markup, brackets, mojibake."""
     text = f"left({quoted(name)}, {CHARACTERS})"
     kinds = [f"{text} <> upper({text})", f"{text} <> lower({text})", f"left(ltrim({text}), 1) IN ('[', '{{', '\"')"]
     kinds += [f"contains({text}, '{mark}')" for mark in (".", "<", "&#", "&amp;", "Ã", "â€")]
@@ -403,7 +403,7 @@ def _measures(dataset: Dataset) -> Iterator[Measure]:
 
 
 def _excess(share: float, expected: float) -> float:
-    """Return the part of what was expected to be usable that is not."""
+    """Return the share of values that are unusable, as a part of those expected to be usable."""
     return max(0.0, share - expected) / max(1 - expected, 1e-9)
 
 

@@ -17,7 +17,7 @@ from pitlake.lake.tables.query import calculator, columns
 
 @dataclass(frozen=True)
 class Clash:
-    """The positions of staged rows that contradict each other, with the number of each row's group."""
+    """The positions of staged rows that contradict each other, and the number of each row's group."""
 
     positions: Positions
     group: Positions
@@ -31,8 +31,8 @@ class Clash:
 class Duplicates:
     """Positions of staged rows.
 
-    `again`: rows that repeat an earlier row. `identity_clash`: all rows of an identity with several contents.
-    `key_clash`: all rows of a (key, available_at, tiebreak) with several contents.
+    `again`: rows that repeat an earlier row. `identity_clash`: all rows of an identity with different contents.
+    `key_clash`: all rows of a (key, available_at, tiebreak) with different contents.
     """
 
     again: Positions

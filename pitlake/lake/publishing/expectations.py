@@ -1,6 +1,6 @@
-"""Expectations of a dataset's staged rows, generated from its contract: one rule per expectation, as plain data.
+"""Expectations of a dataset's staged rows, generated from its contract as rules in plain data.
 
-Two engines run the rules. DuckDB runs them before a publish, where a row that breaks a blocking rule becomes a gap (see
+Two engines run the rules. DuckDB runs them before a publish; a row that breaks a blocking rule becomes a gap (see
 `refusal`). Great Expectations runs them in `checks.expectations`; this module does not import it. To add a kind of
 expectation, add a function here and its SQL in `predicate`.
 """
@@ -34,7 +34,7 @@ Kind = Literal[
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """One expectation: its name for people, the meaning of a failure, and Great Expectations' class and arguments."""
+    """An expectation: its name for people, the meaning of a failure, and Great Expectations' class and arguments."""
 
     name: str
     kind: Kind
@@ -48,7 +48,7 @@ class Rule:
 
 
 def rules(dataset: Dataset, window: Window) -> tuple[Rule, ...]:
-    """Return every rule of a dataset. `window`: first and last instant at which its rows may be public, one set."""
+    """Return every rule of a dataset. `window`: the first and last instant at which its rows may be public."""
     bounds = {"column": clock.AVAILABLE_AT, "min_value": window[0], "max_value": window[1]}
     name = "available_at lies in the run's window"
     return (*standing_rules(dataset), Rule(name=name, kind="ExpectColumnValuesToBeBetween", arguments=bounds))
@@ -81,7 +81,7 @@ def row_tests(dataset: Dataset) -> tuple[RowTest, ...]:
 
 
 def _of_rows(dataset: Dataset) -> tuple[Rule, ...]:
-    """The rules about single rows, independent of their run."""
+    """Return the rules about single rows that do not depend on the run."""
     tags = list(dataset.source_tags)
     tag = {"column": "available_at_source", "value_set": tags}
     return (
@@ -97,7 +97,7 @@ def _of_rows(dataset: Dataset) -> tuple[Rule, ...]:
 
 
 def predicate(rule: Rule) -> str:
-    """Return SQL that is false for rows that break a rule about rows, and null where the rule states nothing."""
+    """Return SQL that is false for rows that break a rule, and null for rows that the rule does not cover."""
     arguments = rule.arguments
     column = quoted(arguments["column"]) if "column" in arguments else ""
     match rule.kind:
@@ -130,7 +130,7 @@ def _literal(value: str | float) -> str:
 
 
 def window_of(partitions: tuple[str, ...], observed_at: datetime) -> Window:
-    """Return the instants at which rows of these partitions may be available, without a start if some are undated."""
+    """Return the first and last instant at which rows of these partitions may be available; no first if undated."""
     days = [date.fromisoformat(name) for name in partitions if name[:1].isdigit()]
     if not days or len(days) != len(partitions):
         return None, observed_at
@@ -150,7 +150,7 @@ def _required(dataset: Dataset) -> Iterator[Rule]:
 
 
 def _unique(dataset: Dataset) -> Iterator[Rule]:
-    """Require one row per identity (and instant, in a source-dated history), one answer per key, instant, tie break."""
+    """Require one row per identity (and instant, in a source-dated history), and per key, instant and tie-break."""
     identity = list(dataset.identity)
     if dataset.revised_at == clock.AVAILABLE_AT:
         identity.append(clock.AVAILABLE_AT)

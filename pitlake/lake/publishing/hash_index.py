@@ -1,7 +1,7 @@
 """An index of hashes: which files of a table may contain records that match those of a stage.
 
-The index is built from the data files at its first use, and used only while its signature is valid
-(pitlake.lake.storage.signed_cache). The index only excludes files. The remaining files are read and compared. It
+The index is built from the data files at its first use. It is used only while its signature is valid
+(pitlake.lake.storage.signed_cache). The index only excludes files; the remaining files are read and compared. It
 consists of segments of many files each. Small segments are merged, so that the cost of a lookup depends on its result
 and not on the number of segments.
 """
@@ -68,7 +68,7 @@ class Segment:
         count = np.searchsorted(entries, hashes | NUMBER, "right") - first
         places = np.repeat(first - (np.cumsum(count) - count), count) + np.arange(count.sum())
         hits_per_file = np.bincount((entries[places] & NUMBER).astype(np.int64))
-        if self.mapped is not None:  # The index of a large table would count as much of this process's memory.
+        if self.mapped is not None:  # Otherwise a large index would count as memory of this process.
             self.mapped.madvise(mmap.MADV_DONTNEED)
         return {self.files[number] for number in np.flatnonzero(hits_per_file).tolist()}
 
@@ -93,17 +93,17 @@ class LikelyFiles:
         self._matches: dict[str, tuple[DataFile, ...]] = {}
 
     def holding(self, kind: str) -> tuple[DataFile, ...]:
-        """Return every file with a row that matches a staged row, and possibly others."""
+        """Return every file with a row that matches a staged row. The result may contain other files."""
         if kind not in self._matches:
             self._matches[kind] = self.like(kind, self._staged_hashes[kind]) if self.all else ()
         return self._matches[kind]
 
     def like(self, kind: str, hashes: Hashes) -> tuple[DataFile, ...]:
-        """Return every file with a row that has one of these hashes, and possibly others."""
+        """Return every file with a row that has one of these hashes. The result may contain other files."""
         if not self.all or not len(hashes):
             return ()
         if len(hashes) >= max(MANY, sum(file.rows for file in self.all)):
-            return self.all  # So many rows probably match rows of every file. An index would be of no use.
+            return self.all  # So many rows probably match rows of every file, so an index would not help.
         number, ordered = self._kinds.index(kind), np.sort(hashes)
         names = set().union(*(segment.holding(number, ordered) for segment in self._segments))
         return tuple(file for file in self.all if _name(file) in names)
@@ -140,7 +140,7 @@ class LikelyFiles:
         parts: list[list[Hashes]] = [[] for _ in self._kinds]
         places = iter(range(len(files)))
         for bundle in _groups(files, MOST_ROWS_AT_ONCE):
-            alone = [replace(file, beside=None) for file in bundle]  # A companion holds nothing to match.
+            alone = [replace(file, beside=None) for file in bundle]  # A companion has nothing to match.
             hashes_by_kind = hashes(f"FROM {reading(alone)}", self._kinds)
             numbers = np.concatenate([np.full(file.rows, next(places), np.uint64) for file in bundle])
             for part, kind in zip(parts, self._kinds, strict=True):
@@ -177,7 +177,7 @@ def forget(store: Store) -> None:
 
 
 def remove_outdated(store: Store, table: str, files: Iterable[DataFile]) -> None:
-    """Delete the segments that mostly describe other files of a table; the next publish builds what it lacks."""
+    """Delete the segments that mostly describe files no longer in a table. The next publish builds what is missing."""
     names, outdated = {_name(file) for file in files}, list[Path]()
     with suppress(OSError):
         for path in store.path(f"{FOLDER}/{table}").glob(f"*{SUFFIX}"):
@@ -203,7 +203,7 @@ def _groups(files: Iterable[DataFile], most_rows: int) -> Iterator[list[DataFile
 
 
 def _compacted(segments: Iterable[Segment], names: Collection[str]) -> list[Segment]:
-    """Merge segments until each is half as large as all smaller ones together and mostly describes current files."""
+    """Merge segments until each is over twice as large as all smaller ones and mostly describes current files."""
     left: list[Segment] = []
     merging: list[Segment] = []
     for segment in sorted(segments, key=lambda segment: segment.size):
@@ -220,7 +220,7 @@ def _compacted(segments: Iterable[Segment], names: Collection[str]) -> list[Segm
 
 
 def _is_stale(files: Collection[str], names: Collection[str]) -> bool:
-    """Return whether a segment of these files mostly describes others than the current ones."""
+    """Return whether most files of a segment are no longer current."""
     return 2 * sum(name in names for name in files) < len(files)
 
 

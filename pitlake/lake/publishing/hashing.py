@@ -3,15 +3,15 @@
 The encoding does not depend on how a library prints a value. Tests check it with golden values and a slow plain-Python
 implementation. The contract says which columns are hashed.
 
-Encoding of a row, columns in contract order: first a head of fixed width, then the texts one after another. In the
-head, a text or list takes 4 bytes: its length in bytes, or -1 for null. Any other value takes 9 bytes: 1 and 8 bytes of
-value, or 0 and zeros for null. Values are little-endian. Integers and booleans are encoded as they are, instants as
+Encoding of a row, columns in contract order: first a head of fixed width, then the strings one after another. In the
+head, a string or list takes 4 bytes: its length in bytes, or -1 for null. Any other value takes 9 bytes: 1 and 8 bytes
+of value, or 0 and zeros for null. Values are little-endian. Integers and booleans are encoded as they are, instants as
 microseconds and dates as days since 1970, and floats as IEEE 754 with -0.0 as 0.0 and a single NaN. A list is the
-sequence of its elements. Each element is a length and a text, or a value as in the head if it is a number.
+sequence of its elements. Each element is a length and a string, or a value as in the head if it is a number.
 
 Columns that were added to a contract after its dataset had rows are encoded after the others, each as its name and a
-row of its own. Null values of such columns are left out. A row without values in added columns therefore keeps its
-stored hash.
+separate row. Null values of such columns are left out. A row without values in added columns therefore keeps its stored
+hash.
 """
 
 import hashlib
@@ -33,8 +33,7 @@ HASH_BYTES = 16
 HASHED_ROWS = 16_384
 HASHED_BYTES = 4 << 20
 MOST_WAITING = 8
-# Rows larger than this are sliced. For smaller rows, reading them in sequence is faster than slicing, although it
-# copies them.
+# Rows larger than this are sliced. Smaller rows are read in sequence, which is faster although it copies them.
 LONG_ROW_BYTES = 1_000
 
 _LENGTH = np.dtype("<i4")
@@ -44,15 +43,15 @@ _NO_BYTES = pa.Array.from_buffers(pa.large_binary(), 1, [None, pa.py_buffer(byte
 
 
 def content_hashes(table: pa.Table, columns: Sequence[str], added: frozenset[str] = frozenset()) -> pa.ChunkedArray:
-    """Return the 16-byte hash of every row over `columns`, in row order. `added` names the columns added later."""
+    """Return the 16-byte hash of every row over `columns`, in row order. `added`: the columns that were added later."""
     content = table.select(list(columns))
     chunks = [_hash_each(encode_rows(block, added)) for block, _ in blocks(content, HASHED_ROWS, HASHED_BYTES)]
     return pa.chunked_array(chunks, pa.binary())
 
 
 class Hasher:
-    """Hashes the rows of many tables with the same columns while extraction waits for its source. Tables are collected,
-    and many are hashed at once.
+    """A hasher of the rows of many tables with the same columns, while extraction waits for its source. Tables are
+    collected so that many can be hashed at once.
     """
 
     def __init__(self, columns: Sequence[str], added: frozenset[str] = frozenset()) -> None:
@@ -78,18 +77,18 @@ class Hasher:
         return pa.chunked_array(chunks, pa.binary())
 
     def close(self) -> None:
-        """Stop. Rows that are not hashed yet stay unhashed."""
+        """Stop. Rows that are not hashed yet remain unhashed."""
         self._pool.shutdown(cancel_futures=True)
 
     def _hashed(self, whole: pa.Table) -> pa.Array:
-        """Return hashes in one array, so that they are taken in as few pieces as the rows."""
+        """Return hashes as one array, so that a few pieces of it cover all rows."""
         return content_hashes(whole, self._columns, self._added).combine_chunks()
 
     def _flush(self) -> None:
         whole = pa.concat_tables(self._waiting).combine_chunks()
         self._done.append(self._pool.submit(self._hashed, whole))
         self._waiting, self._rows = [], 0
-        if len(self._done) > MOST_WAITING:  # Tables that wait for a slower hasher take memory.
+        if len(self._done) > MOST_WAITING:  # Tables that wait for the hasher take memory.
             self._done[-MOST_WAITING - 1].result()
 
 

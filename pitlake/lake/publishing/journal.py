@@ -1,9 +1,9 @@
-"""The journal: what runs staged that their rows in the lake do not show.
+"""The journal: records of what runs staged, as far as their rows in the lake do not show it.
 
 When a run is retracted, the later runs of its datasets are published again without it. The rows of a run that are dated
-as staged are in the files of its lake version. The journal has the others: rows found unchanged, which refer to their
-content by its hash, rows that the lake dated otherwise, rows that were not published, and all gaps. An unchanged row is
-recorded only if it is in a file of the last REMEMBERED, because older runs are rarely retracted.
+as staged are in the files of its lake version. The journal has everything else: rows found unchanged, which refer to
+their content by its hash; rows that the lake dated otherwise; rows that were not published; and all gaps. An unchanged
+row is recorded only if its file was added within REMEMBERED, because older runs are rarely retracted.
 """
 
 from collections.abc import Container, Iterator
@@ -37,7 +37,7 @@ GAP_SCHEMA = pa.schema([*GAP_STAGED_SCHEMA, pa.field("partition", pa.string())])
 @dataclass(frozen=True, order=True)
 class Place:
     """The place of a publish in the history of a lake: the version that it made, or the version that it left unchanged
-    and when. Instants are in microseconds.
+    and the time of the publish. Instants are in microseconds.
     """
 
     version: int
@@ -47,7 +47,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Record:
-    """One publish in the journal. `key` is that of its files without their endings."""
+    """One publish in the journal. `key`: the key of its files without their endings."""
 
     key: str
     place: Place
@@ -56,13 +56,13 @@ class Record:
 
 
 def record(store: Store, staged: Staged, rows: NewRows, seen: Positions, place: Place, observed: int) -> None:
-    """Write down what a publish staged. seen: the rows found unchanged that may matter. Raises LakeError."""
+    """Record what a publish staged. seen: the unchanged rows that a retraction may need. Raises LakeError."""
     key = f"{JOURNAL}/{staged.dataset.name}/{place.version:020d}-{place.unchanged:d}-{place.at}-{observed}-"
     partitions = pa.array(staged.partitions, pa.string()).take(pa.array(staged.gap_partition))
     gaps = staged.gaps.append_column("partition", partitions).cast(GAP_SCHEMA)
     tables = {ROWS: _rows(staged, rows, seen), GAPS: gaps}
     for ending, table in tables.items():
-        if table.num_rows or (ending == ROWS and place.unchanged):  # The place of a poll matters in any case.
+        if table.num_rows or (ending == ROWS and place.unchanged):  # A poll's place is always recorded.
             path = store.path(f"{key}{staged.run_id}{ending}")
             with finished(store, path):
                 write_parquet(table, path)
@@ -76,17 +76,17 @@ def records(store: Store, dataset: str) -> Iterator[Record]:
 
 
 def keys_of(store: Store, versions: Container[int]) -> list[str]:
-    """Return the files of these versions in the journal."""
+    """Return the journal's files of these versions."""
     return [file.key for file in store.walk(JOURNAL) if int(file.key.rpartition("/")[2].split("-")[0]) in versions]
 
 
 def rows_of(store: Store, dataset: Dataset, key: str) -> pa.Table:
-    """Return the rows of a publish in the journal."""
+    """Return the rows of a publish that are in the journal."""
     return _read(store, key + ROWS, _schema(dataset))
 
 
 def gaps_of(store: Store, key: str) -> pa.Table:
-    """Return the gaps of a publish in the journal, each with its partition."""
+    """Return the gaps of a publish that are in the journal, each with its partition."""
     return _read(store, key + GAPS, GAP_SCHEMA)
 
 

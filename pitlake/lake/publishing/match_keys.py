@@ -1,6 +1,6 @@
-"""How records are matched: SQL for the columns that identify a row, and for the names by which gaps refer to it.
+"""Match keys: SQL for the columns that identify a row, and for the names by which gaps refer to a row.
 
-Equal values have equal hashes, in memory and in a file, so that only rows with equal hashes need to be compared.
+Equal values have equal hashes, in memory and in a file, so only rows with equal hashes need to be compared.
 """
 
 from collections.abc import Iterable
@@ -22,8 +22,8 @@ REFUSED = "&refused="
 def named(locator: str) -> str:
     """Return SQL for the record that a locator names.
 
-    For an item of an answer, this is the item's name without the answer's address. A gap's locator may end with the
-    refused value, which is not part of the name.
+    For an item of a response, this is the item's name without the address of the response. A gap's locator may end with
+    the refused value, which is not part of the name.
     """
     locator = f"split_part({locator}, '{REFUSED}', 1)"
     item = f"nullif(split_part(split_part({locator}, '&item=', 2), '&', 1), '')"
@@ -49,7 +49,7 @@ def names(dataset: Dataset) -> tuple[str, ...]:
 
 
 def keys(dataset: Dataset) -> tuple[str, ...]:
-    """Return the sets of columns whose values are equal in rows of one record, of one key, and of one frozen result."""
+    """Return the sets of columns that identify one record, one key, and one frozen result."""
     every = (dataset.identity, dataset.thing, dataset.key, dataset.frozen)
     return tuple(dict.fromkeys(map(columns, filter(None, every))))
 
@@ -74,7 +74,7 @@ def repeated(of: Hashes) -> npt.NDArray[np.int64]:
 
 
 def repeats(of: Hashes) -> Hashes:
-    """Return the hashes that occur more than once, in order, each as often as it is repeated."""
+    """Return the hashes that occur more than once, in order. Each is returned as often as it is repeated."""
     ordered = np.sort(of)
     several: Hashes = ordered[1:][ordered[1:] == ordered[:-1]]
     return several

@@ -1,4 +1,4 @@
-"""The tables of a publish: one per New York month (of tombstones, per year), each built as its file is written."""
+"""The tables of a publish: one per New York month (for tombstones, per year), built while their files are written."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime
@@ -19,7 +19,7 @@ Month = tuple[str, Callable[[], pa.Table]]
 
 
 def months_of_rows(staged: Staged, rows: NewRows, observed_at: datetime) -> list[Month]:
-    """Return per month a function that builds its rows, in the stored schema, sorted by (entity, available_at)."""
+    """Return, per month, a function that builds its rows in the stored schema, sorted by (entity, available_at)."""
     whole = staged.rows.drop_columns([clock.AVAILABLE_AT]).append_column("content_hash", staged.content_hash)
     if staged.dataset.captured:
         whole = whole.set_column(whole.column_names.index(BASIS), BASIS, staged.basis)
@@ -47,8 +47,7 @@ def months_of_rows(staged: Staged, rows: NewRows, observed_at: datetime) -> list
 def gather(batches: Sequence[pa.RecordBatch], schema: pa.Schema, positions: Positions) -> pa.Table:
     """Return the rows at ascending positions.
 
-    Rows are taken batch by batch, because Arrow's `take` on a table would first copy all rows of the table, once for
-    each month.
+    Rows are taken batch by batch, because Arrow's `take` on a table would copy all of its rows for each month.
     """
     edges = np.searchsorted(positions, np.cumsum([0, *(batch.num_rows for batch in batches)]))
     parts, start = [], 0
@@ -62,7 +61,7 @@ def gather(batches: Sequence[pa.RecordBatch], schema: pa.Schema, positions: Posi
 
 
 def _named(staged: pa.ChunkedArray, decided: Positions) -> pa.ChunkedArray:
-    """Return the basis of the instants: as decided by the diff, or as staged."""
+    """Return the basis of each instant: that of the diff's decision, otherwise that of the stage."""
     if (decided == AS_STAGED).all():
         return staged
     names = pa.array(list(BASES)).take(pa.array(np.maximum(decided, 0)))
@@ -70,7 +69,7 @@ def _named(staged: pa.ChunkedArray, decided: Positions) -> pa.ChunkedArray:
 
 
 def months_of_gaps(staged: Staged, new: NewGaps, observed_at: datetime) -> list[Month]:
-    """Return the gaps to publish: per month a function that builds its table."""
+    """Return, per month, a function that builds the table of its gaps to publish."""
     positions, available, observed = new.positions, new.available, clock.micros(observed_at)
     if not len(positions):
         return []
@@ -94,7 +93,7 @@ def months_of_gaps(staged: Staged, new: NewGaps, observed_at: datetime) -> list[
 
 
 def years_of_tombstones(tombstones: pa.Table | None) -> list[Month]:
-    """Return the tombstones as one table per year: they are small, and a lake with few files is faster."""
+    """Return one table of tombstones per year. They are small, and a lake with few files is faster."""
     if tombstones is None:
         return []
     available = as_micros(tombstones[clock.AVAILABLE_AT])

@@ -1,7 +1,7 @@
 """Earlier and later observations of staged records: which polls saw a record, as a row or as a gap, and when.
 
-A row is matched by the contract's `thing` and by its names: its evidence without the answer, and the contract's gap
-names. `diff` decides what an observation means for a record's date.
+A row is matched by the contract's `thing` and by its names: its evidence without the response's address, and the gap
+names of the contract. `diff` decides what an observation means for a record's date.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -25,13 +25,12 @@ from pitlake.lake.tables.query import calculator, columns, quoted, reading
 
 HISTORY = "available_at"
 OPEN = ""
-# For each staged record with matches in the lake: when the last match was seen, and under which day and entity the
-# newest one is filed.
+# For each staged record with matches in the lake: when the last match was seen, and the day and entity of the newest.
 SEEN = """
 SELECT _position, max(epoch_us(observed_at)), arg_max(day, newer), arg_max(entity, newer)
 FROM (SELECT *, (available_at, available_at = observed_at) AS newer FROM ({like}) WHERE observed_at {until} $observed)
 GROUP BY _position"""
-# For each staged record with matches: when a match was first seen after the observation, and under which entity.
+# For each staged record with matches: when a match was first seen after the observation, and its entity.
 SINCE = """
 SELECT _position, epoch_us(min(observed_at) FILTER (WHERE observed_at > $observed)), arg_max(entity, observed_at)
 FROM ({like}) GROUP BY _position"""
@@ -60,16 +59,16 @@ class EarlierObservations:
 
     @property
     def exist(self) -> bool:
-        """Return whether there was an observation before, of any record or of none.
+        """Return whether there was an earlier observation, of any record or of none.
 
-        If the lake has neither rows nor gaps of the dataset, no run that found some came to its end.
+        If the lake has neither rows nor gaps of the dataset, no run that found some was completed.
         """
         return bool(self._rows.all or self._gaps.all or self._polls.found_nothing)
 
     def of_rows(self, stored: Positions, unknown: Positions) -> Positions:
-        """Return, per staged row, the last poll that saw its record, in microseconds, or NEVER.
+        """Return, per staged row, the time of the last poll that saw its record, in microseconds, or NEVER.
 
-        known: positions of rows whose identity is in the lake; unknown: positions of the other rows.
+        stored: positions of rows whose identity is in the lake; unknown: positions of the other rows.
         """
         last = np.full(self._staged.rows.num_rows, NEVER)
         dataset = self._dataset
@@ -86,10 +85,8 @@ class EarlierObservations:
         return last
 
     def polled_before(self, positions: Positions) -> Positions:
-        """Return, per staged row, the last earlier poll that covered its day and entity completely, in microseconds, or
-        NEVER.
-
-        Rows dated by the source's own clock are left out.
+        """Return, per staged row, the time of the last earlier poll that covered its day and entity completely, or
+        NEVER. In microseconds. Rows dated by the source's own clock are left out.
         """
         if not len(positions) or not self._dataset.captured or not self._polls.coverage:
             return np.broadcast_to(NEVER, len(positions))
@@ -100,8 +97,8 @@ class EarlierObservations:
         return last
 
     def seen_later(self, positions: Positions) -> npt.NDArray[np.bool_]:
-        """Return the staged rows about which the lake has read a later answer: an answer with the same record, or a
-        complete answer for the day and entity of the record.
+        """Return which staged rows the lake has a later response about: one with the same record, or a complete
+        response for the day and entity of the record.
         """
         if not len(positions) or self._polls.newest:
             return np.zeros(len(positions), bool)
@@ -118,8 +115,8 @@ class EarlierObservations:
         return later
 
     def _polled(self, positions: Positions) -> tuple[Positions, Positions]:
-        """Return, per staged row, the last complete poll of its day and entity before the observation, and the first
-        one after it, in microseconds; NEVER and FOREVER if there is none.
+        """Return, per staged row, the times of the complete polls of its day and entity just before and just after the
+        observation, in microseconds; NEVER and FOREVER if there are none.
         """
         last, following = np.full(len(positions), NEVER), np.full(len(positions), FOREVER)
         if not len(positions) or not self._dataset.captured or not self._polls.coverage:
@@ -139,7 +136,7 @@ class EarlierObservations:
         return last, following
 
     def _within(self, name: str, number: int) -> str:
-        """Whether a staged row's value is within a poll's bounds of this column; one without a value may be."""
+        """Return SQL for whether a staged row's value is within a poll's bounds of this column. A null may be."""
         text = f"staged.{quoted(name)}::VARCHAR"
         if self._dataset.arrow_schema.field(name).type == INSTANT:
             text = f"strftime(staged.{quoted(name)} AT TIME ZONE 'America/New_York', '%Y-%m-%d')"
@@ -149,7 +146,7 @@ class EarlierObservations:
         )
 
     def overruled(self, positions: Positions, available: Positions) -> npt.NDArray[np.bool_]:
-        """Return the staged rows, with these instants, that a later poll contradicts: the poll saw the same record, and
+        """Return which staged rows, with these instants, a later poll contradicts. The poll saw the same record, and
         the lake has other content of it until the next revision.
         """
         overruled = np.zeros(len(positions), bool)
@@ -170,7 +167,7 @@ class EarlierObservations:
         return overruled
 
     def floors(self, positions: Positions, followed: Mapping[str, LikelyFiles]) -> Positions:
-        """Return, per staged row, the newest instant of the rows it follows, in microseconds, or NEVER."""
+        """Return, per staged row, the newest instant of the rows that it refers to, in microseconds, or NEVER."""
         floors = np.full(self._staged.rows.num_rows, NEVER)
         for column, dataset, name in self._dataset.follows:
             if not followed[dataset].all:
@@ -190,8 +187,8 @@ class EarlierObservations:
         return floors
 
     def of_gaps(self, positions: Positions) -> npt.NDArray[np.bool_]:
-        """Return the staged gaps whose name was seen before, as a row or as a gap. If a complete poll may not have
-        contained them, return all.
+        """Return which staged gaps have a name that was seen before, as a row or as a gap; all gaps if a complete poll
+        may have been without them.
         """
         if self._dataset.captured and any(at < clock.micros(self._observed) for at, _ in self._polls.coverage):
             return np.ones(len(positions), bool)
@@ -213,7 +210,7 @@ class EarlierObservations:
         return np.isin(positions, as_numbers(matches["_position"]))
 
     def _rows_like(self, names: tuple[str, ...], files: tuple[DataFile, ...] | None = None) -> str | None:
-        """Return SQL for the stored rows with a staged row's values in these columns, or None.
+        """Return SQL for the stored rows that equal a staged row in these columns, or None.
 
         files: the files that may contain them, if the index does not have the columns.
         """
@@ -221,7 +218,7 @@ class EarlierObservations:
         if not files:
             return None
         entity, day = f"e.{quoted(self._dataset.entity)}::VARCHAR", f"'{OPEN}'"
-        if self._dataset.partitioned:  # A row that is dated by its observation has no known day.
+        if self._dataset.partitioned:  # The day of a row dated by its observation is unknown.
             new_york = "strftime(e.available_at AT TIME ZONE 'America/New_York', '%Y-%m-%d')"
             day = f"CASE WHEN e.available_at = e.observed_at THEN '{OPEN}' ELSE {new_york} END"
         same = " AND ".join(f"s.{quoted(name)} IS NOT DISTINCT FROM e.{quoted(name)}" for name in names)
@@ -235,7 +232,7 @@ class EarlierObservations:
         day = f"CASE WHEN g.partition = '{UNDATED}' THEN '{OPEN}' ELSE g.partition END"
         dataset, same = self._dataset, f"{named('g.locator')} = s.name"
         if dataset.newer_by and {*dataset.newer_by} <= {*dataset.thing}:
-            # A record's date is part of it, so one that was still to come at a poll is not one from before that poll.
+            # A record's date is part of it, so a future record at a poll is not a record from before that poll.
             same += " AND (g.gap_type <> 'pit_excluded' OR s.available_at IS NULL OR s.available_at > g.observed_at)"
         return f"""SELECT s._position, g.observed_at, g.observed_at AS available_at, {day} AS day, '' AS entity
             FROM (SELECT _position, available_at, unnest([{", ".join(names(dataset))}]) AS name FROM staged) s
@@ -244,8 +241,8 @@ class EarlierObservations:
     def _note(self, last: Positions, positions: Positions, like: str | None, until: str = "<") -> None:
         """Record, for each of these rows, the last poll that saw its record.
 
-        Another part of the record that was observed
-        at the same instant is not an earlier observation, so a run may publish its days in any order.
+        Another part of the record, observed at the same instant, is not an earlier observation. A run may therefore
+        publish its days in any order.
         """
         if like is None:
             return
@@ -257,7 +254,7 @@ class EarlierObservations:
             last[place] = max(last[place], *polls)
 
     def _where(self, place: int, day: str, entity: str | None) -> list[dict[str, str | None]]:
-        """Return the days or entities under which a poll would have found a staged row's record, then and now."""
+        """Return the days or entities under which polls, then and now, would have found the record of a staged row."""
         staged, dataset = self._staged, self._dataset
         if not dataset.partitioned:
             own = staged.rows[dataset.entity][place].as_py()

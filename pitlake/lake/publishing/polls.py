@@ -2,7 +2,7 @@
 
 If a poll saw a record with other content, the source did not have the new content yet. `diff` uses this to date rows. A
 poll is written before its commit, because it saw the source even if nothing is published. It is confirmed after the
-commit: only then are all records it saw in the lake, so that a missing record proves something. Polls belong to no
+commit. Only then are all its records in the lake, so that a missing record proves something. Polls belong to no
 version. A file's name contains the instants and days of its polls, so that few files are read. Small files are merged.
 """
 
@@ -21,8 +21,8 @@ from pitlake.lake.storage.parallel import each
 from pitlake.lake.storage.store import Store
 
 POLLS = "_lake/polls"
-MOST_FILES = 32  # that are not full
-MOST_POLLS = 1_024  # of a file
+MOST_FILES = 32  # files that are not full
+MOST_POLLS = 1_024  # in a file
 NEVER, FOREVER = -(2**63), 2**63 - 1
 _NAME = re.compile(r"(\d+)-(\d+)_(?:all|(\d{4}-\d\d-\d\d)_(\d{4}-\d\d-\d\d))_(\d+)_[0-9a-f]{32}\.json")
 
@@ -34,8 +34,8 @@ Bounds = tuple[tuple[str, str | None, str | None], ...]
 class Coverage:
     """A part of a source that a poll saw completely.
 
-    entities: values of the contract's entity column; None for all. bounds: columns with their first and last value
-    (both included, None means open), as texts; a date or an instant is its New York day.
+    entities: values of the contract's entity column; None for all. bounds: columns with their first and last value as
+    strings (both inclusive; None means unbounded). A date or an instant is its New York day.
     """
 
     entities: frozenset[str] | None = None
@@ -44,10 +44,10 @@ class Coverage:
 
 @dataclass(frozen=True)
 class Poll:
-    """One completed poll: when (microseconds) and by which run.
+    """One completed poll: its time (in microseconds) and its run.
 
     days: spans of New York days, both ends included, as YYYY-MM-DD; None for all. entities: values of the contract's
-    entity column; None for all. Every poll covers records without a day. coverage: the parts of the source that the
+    entity column; None for all. Each poll covers records without a day. coverage: the parts of the source that the
     poll saw completely. is_empty: whether it found neither rows nor gaps. confirmed: whether its run was published.
     """
 
@@ -68,7 +68,7 @@ class Poll:
 
 @dataclass(frozen=True)
 class _File:
-    """The polls described by a file's name: first and last instant, first and last day (None: all), and their count."""
+    """The polls in a file, by its name: first and last instant, first and last day (None: all), and number."""
 
     key: str
     first: int
@@ -105,7 +105,7 @@ class Polls:
         return self._edges(day, entity)[0]
 
     def next(self, day: str | None = None, entity: str | None = None) -> int:
-        """Return the first such poll after the instant, or FOREVER."""
+        """Return the first poll of a day and an entity after the instant, in microseconds, or FOREVER."""
         return self._edges(day, entity)[1]
 
     @property
@@ -115,12 +115,12 @@ class Polls:
 
     @cached_property
     def coverage(self) -> list[tuple[int, Coverage]]:
-        """Return the parts of the source that polls at other instants saw completely, each with its poll's instant."""
+        """Return the parts of the source that polls at other instants saw completely, with their instants."""
         return [(poll.observed, part) for poll in self._others for part in poll.coverage]
 
     @property
     def found_nothing(self) -> bool:
-        """Return whether a poll at another instant saw a part of the source completely, and nothing was there."""
+        """Return whether a poll at another instant saw a part of the source completely and found nothing in it."""
         return any(poll.is_empty for poll in self._others if poll.coverage)
 
     @cached_property
@@ -176,7 +176,7 @@ def spans(days: Iterable[str]) -> Spans:
 
 
 def write(store: Store, dataset: str, poll: Poll) -> str:
-    """Write a poll, if it is not there yet, and return its file. Raises LakeError when the lake can't be written."""
+    """Write a poll unless it exists, and return its file. Raises LakeError if the lake can't be written."""
     key = _write(store, dataset, [poll])
     loose = [file for file in _files(store, dataset) if file.polls < MOST_POLLS]
     if len(loose) > MOST_FILES:
@@ -268,7 +268,7 @@ def _parse(store: Store, file: _File) -> list[Poll]:
             None if days is None else tuple(map(tuple, days)),
             entities_of(entities),
             tuple(Coverage(entities_of(of), tuple(map(tuple, bounds))) for of, bounds in coverage),
-            *outcome,  # Lakes have polls without one. Such a poll is empty and unconfirmed, which dates nothing early.
+            *outcome,  # Older polls lack it. They count as empty and unconfirmed, which dates nothing early.
         )
         for observed, run_id, days, entities, coverage, *outcome in facts["polls"]
     ]

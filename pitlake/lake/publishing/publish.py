@@ -1,8 +1,8 @@
 """Publishing: an audited stage becomes one new lake version, or nothing is published.
 
-The order of the steps makes it safe: audit, difference, files forced to disk, Delta commits, proof, log entry. Only the
-log entry makes the version visible. After a crash the old version is still the current one, and a new run publishes the
-missing rows.
+The order of the steps makes this safe: audit, difference, files forced to disk, Delta commits, proof, log entry. Only
+the log entry makes the version visible. After a crash the old version is still the current one, and a new run publishes
+the missing rows.
 """
 
 from collections import Counter
@@ -46,7 +46,7 @@ from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
 
 @dataclass(frozen=True)
 class DayCount:
-    """The counts of a partition's source records: extracted = published + unchanged + gaps."""
+    """The numbers of a partition's source records: extracted = published + unchanged + gaps."""
 
     extracted: int
     published: int
@@ -63,9 +63,9 @@ def added(counts: Iterable[DayCount]) -> DayCount:
 class Published:
     """The result of a publish. `version` is the lake version that shows it: a new one only if `changed`.
 
-    `revisions` counts published rows with another date than staged, `gaps` the staged gaps by type, and `new_gaps` the
-    gaps that are new to the lake. `bytes` and `files` measure the written files. `staged` contains the accepted rows
-    and all gaps, until its stage is closed.
+    `revisions` is the number of published rows with another date than staged, `gaps` counts the staged gaps by type,
+    and `new_gaps` is the number of gaps new to the lake. `bytes` and `files` measure the written files. `staged`
+    contains the accepted rows and all gaps, until its stage is closed.
     """
 
     dataset: str
@@ -89,8 +89,7 @@ class Published:
 @dataclass(frozen=True)
 class Plan:
     """The staged rows and gaps that a lake version lacks. Without new rows there are no tombstones. staged: the stage,
-    with a gap for each row about which the lake has read a later answer. seen: the rows found unchanged that the
-    journal records.
+    with a gap for each row that the lake has a later response about. seen: the unchanged rows for the journal.
     """
 
     base: Entry
@@ -119,8 +118,8 @@ class Publisher:
         `observed_at` (default: now) is when the last record was read; for captured
         answers, when they were fetched. `audits` run after the lake's own audit and refuse in the same way.
 
-        Raises CheckFailed if a blocking check fails, LakeConflict if other writers won too often, BadInput for an
-        observation in the future, ClockWentBack. Nothing is published then.
+        Raises CheckFailed if a blocking check fails, LakeConflict if other writers committed first too often, BadInput
+        for an observation in the future, ClockWentBack. Nothing is published then.
         """
         now = self._log.now()
         observed_at = now if observed_at is None else clock.instant(observed_at, "observed_at")
@@ -140,13 +139,13 @@ class Publisher:
         key = polls.write(self._store, staged.dataset.name, poll)
         turn = WriterTurn(self._store, self._log, staged.dataset.name)
         published = turn.attempts(partial(self._publish_once, staged, observed_at, results))
-        with suppress(LakeError, OSError):  # The version exists. Without its confirmation the poll proves less.
+        with suppress(LakeError, OSError):  # The version exists. An unconfirmed poll only proves less.
             polls.confirm(self._store, staged.dataset.name, poll, key)
             windows.keep(self._store, staged.dataset.name, counts)
         return published
 
     def _drift(self, staged: Staged, counts: Mapping[str, windows.Count], observed_at: datetime) -> CheckResult:
-        """Compare a run with the lake before its poll is written, because the poll of a refused run proves nothing."""
+        """Compare a run with the lake before its poll is written. The poll of a refused run would prove nothing."""
         tables = (staged.dataset.name, gap_table_name(staged.dataset.name))
         head = self._log.head()
         rows, gaps = (self._tables.pinned(name, head.tables).files for name in tables)
@@ -179,7 +178,7 @@ class Publisher:
                 hash_index.forget(self._store)
                 self._give_back(staged.dataset, plan.base, new_files)
             raise
-        with suppress(LakeError, OSError):  # The version exists. A retraction then knows less of this run.
+        with suppress(LakeError, OSError):  # The version exists. A retraction only knows less of the run.
             place = Place(published.version, not published.changed, clock.micros(self._log.now()))
             journal.record(self._store, staged, plan.rows, plan.seen, place, clock.micros(observed_at))
         return published
@@ -187,8 +186,8 @@ class Publisher:
     def publish_again(
         self, staged: Staged, observed_at: datetime, base: Entry, ignored: Collection[str | tuple[int, str]]
     ) -> dict[str, int]:
-        """Publish an earlier run's stage on top of `base`, whose tables no log entry needs to pin, and return the
-        Delta versions. ignored: see `Polls`.
+        """Publish an earlier run's stage on top of `base` and return the Delta versions. No log entry needs to pin the
+        tables of `base`. ignored: see `Polls`.
         """
         plan = self._plan(staged, observed_at, base, ignored)
         pins = self._commit(staged, plan, observed_at, {})
@@ -204,7 +203,7 @@ class Publisher:
         turn: WriterTurn,
         new_files: dict[str, list[NewFile]],
     ) -> Published:
-        """Do everything that can fail before the last step, which writes the log entry."""
+        """Do everything that can fail, and then write the log entry."""
         pins = self._commit(staged, plan, observed_at, new_files)
         name, tables = staged.dataset.name, {**plan.base.tables, **pins}
         unharmed = self._past_never_changes(staged, plan.base, tables)
@@ -280,15 +279,15 @@ class Publisher:
         )
 
     def _recent(self, dataset: Dataset, stored: LikelyFiles, base: Entry) -> list[DataFile]:
-        """Return the files with rows of staged records that are new since REMEMBERED."""
+        """Return the files with rows of staged records that were added within REMEMBERED."""
         old = frozenset[str]()
-        with suppress(BadInput):  # The lake is younger.
+        with suppress(BadInput):  # The lake is younger than that.
             before = self._log.entry_at(base.committed_at - REMEMBERED).tables.get(dataset.name)
             old = frozenset(file.path for file in self._tables.state(dataset.name, before).files)
         return [file for file in stored.holding(columns(dataset.identity)) if file.path not in old]
 
     def _followed(self, dataset: Dataset, base: Entry) -> dict[str, LikelyFiles]:
-        """Return the files, in a lake version, of the datasets whose rows are followed."""
+        """Return the files, in a lake version, of the datasets that a dataset's rows refer to."""
         names: dict[str, list[str]] = {}
         for _, followed, name in dataset.follows:
             names.setdefault(followed, []).append(spelled(name))
@@ -302,7 +301,7 @@ class Publisher:
     def _commit(
         self, staged: Staged, plan: Plan, observed_at: datetime, new_files: dict[str, list[NewFile]]
     ) -> dict[str, int]:
-        """Write every file, which takes space, then the Delta commits. `new_files` receives the files as written."""
+        """Write all files, because these need space, and then the Delta commits. `new_files` receives the files."""
         dataset, superseded = staged.dataset, superseded_table_name(staged.dataset.name)
         due = {
             dataset.name: (dataset.arrow_schema, months_of_rows(staged, plan.rows, observed_at)),
@@ -347,7 +346,7 @@ class Publisher:
 
 
 def _revisions(staged: Staged, rows: NewRows, places: Positions) -> pa.Table:
-    """The columns of rows to publish that identify their key and revision."""
+    """Return the columns of rows to publish that identify their key and revision."""
     names = facts_of_revision(staged.dataset)
     whole = staged.rows.append_column("content_hash", staged.content_hash).select(names)
     chosen = gather(whole.to_batches(), whole.schema, rows.positions[places])

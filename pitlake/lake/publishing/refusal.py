@@ -1,7 +1,7 @@
-"""Refusal: staged rows that break a rule become gaps, so that a bad record does not stop the publish of other records.
+"""Refusal: staged rows that break a rule become gaps, so that a bad record does not block other records.
 
 A row is checked by the gate, by its contract's rules, by its partition's day, and against rows that contradict it. The
-first rule it breaks is the gap's reason. `audit` checks the run as a whole.
+first rule that it breaks is the gap's reason. `audit` checks the run as a whole.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -42,7 +42,7 @@ PERCENT = 100
 
 @dataclass(frozen=True)
 class Judged:
-    """A stage whose refused rows are gaps, and the result of every check."""
+    """A stage whose refused rows have become gaps, and the result of every check."""
 
     staged: Staged
     checks: tuple[CheckResult, ...]
@@ -89,7 +89,7 @@ def refuse(staged: Staged, observed_at: datetime) -> tuple[Staged, tuple[CheckRe
         left = _with_gaps(left, refused)
     count = sum(len(group.positions) for group in every)
     is_of_few = staged.dataset.group == FEEDS and len(entities) < LEAST_ENTITIES
-    if is_of_few:  # Entities without refused rows, if there are more, are not to suffer for one or two.
+    if is_of_few:  # A few bad entities should not block many good ones.
         others = {*pc.unique(left.rows[staged.dataset.entity]).to_pylist()} - entities
         is_of_few = len(others) >= LEAST_ENTITIES
     return left, (*checks, _share(left, count, checks, spares=is_of_few))
@@ -116,7 +116,7 @@ def _broken_alone(staged: Staged, observed: int) -> Iterator[Refused]:
 
 
 def _breaking_rules(staged: Staged) -> Iterator[tuple[str, Positions]]:
-    """Return the contract's rules that rows break, in order, with the rows."""
+    """Yield each broken rule of the contract, in order, with the rows that break it."""
     tests = row_tests(staged.dataset)
     broken = ", ".join(f"NOT ({test.sql}) AS r{number}" for number, test in enumerate(tests))
     needed = sorted({name for test in tests for name in test.columns})
@@ -143,7 +143,7 @@ def _on_another_day(staged: Staged) -> Positions:
 
 
 def _two_contents(staged: Staged) -> Iterator[Refused]:
-    """Refuse contradictory rows of one identity: all of them, unless the source says which is the newest."""
+    """Refuse contradictory rows of one identity: all of them, unless the source says which row is the newest."""
     clash = staged.duplicates.identity_clash
     shown_at, newest = _newest_of_group(staged.available[clash.positions], clash), _newest_content(staged, clash)
     settled = np.isin(clash.group, clash.group[newest])
@@ -160,7 +160,7 @@ def _two_answers(staged: Staged) -> Iterator[Refused]:
 def _newest_of_group(instants: Positions, clash: Clash) -> Positions:
     """Return, for each row of a clash, the newest instant of its group.
 
-    Before that instant, the other rows were not contradicted.
+    Until that instant, nothing contradicted the other rows.
     """
     _, group = np.unique(clash.group, return_inverse=True)
     newest = np.full(group.max(initial=-1) + 1, NEVER)
@@ -169,7 +169,7 @@ def _newest_of_group(instants: Positions, clash: Clash) -> Positions:
 
 
 def _newest_content(staged: Staged, clash: Clash) -> npt.NDArray[np.bool_]:
-    """Return the rows of a clash that the source dates after all others of their group, if their content is equal."""
+    """Return the rows of a clash that the source dates after all others of their group, if they have equal content."""
     stays = np.zeros(len(clash.positions), bool)
     if staged.dataset.revised_at in ("", clock.AVAILABLE_AT) or not len(stays):
         return stays
@@ -186,7 +186,7 @@ def _newest_content(staged: Staged, clash: Clash) -> npt.NDArray[np.bool_]:
 
 
 def _first_of_each(count: int, refusals: Iterable[Refused]) -> list[Refused]:
-    """Assign every refused row to the first rule that refuses it."""
+    """Assign each refused row to the first rule that refuses it."""
     free, firsts = np.ones(count, bool), []
     for refusal in refusals:
         chosen = free[refusal.positions]
@@ -208,7 +208,7 @@ def _result(name: str, staged: Staged, refused: Sequence[Refused]) -> CheckResul
 
 
 def _counts(name: str, staged: Staged) -> dict[str, int | str]:
-    """Return the counts of a check that may refuse rows."""
+    """Return the facts of a check that may refuse rows."""
     duplicates = staged.duplicates if name in {IDENTITY_UNIQUE, KEY_UNIQUE} else None
     if duplicates is None:
         return {"rows": staged.rows.num_rows}
@@ -218,8 +218,8 @@ def _counts(name: str, staged: Staged) -> dict[str, int | str]:
 
 
 def _share(staged: Staged, refused: int, checks: Sequence[CheckResult], *, spares: bool) -> CheckResult:
-    """Check that few enough records were refused, including those that the normaliser could not read. spares: count
-    only the latter.
+    """Check that few enough records were refused, including records that the normaliser could not read. spares: whether
+    only the latter decide.
     """
     unreadable = pc.sum(pc.equal(staged.gaps["reason"], UNREADABLE_RECORD)).as_py() or 0
     count, records = refused + unreadable, sum(staged.extracted.values())

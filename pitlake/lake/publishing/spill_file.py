@@ -1,7 +1,7 @@
-"""A spill file: Arrow tables written to disk as they come, and read back in the order of their partitions.
+"""A spill file: Arrow tables that are written to disk as they arrive, and read back in the order of their partitions.
 
-One file contains any number of tables, and it is mapped into memory instead of being read. The stage decides which
-tables are written.
+One file contains any number of tables and is mapped into memory instead of being read. The stage decides which tables
+are written.
 """
 
 from bisect import bisect_left, bisect_right
@@ -18,7 +18,7 @@ Runs = list[tuple[int, int]]
 
 class SpillFile:
     """Tables of one schema in one folder. at_once: the number of rows written as one batch, so that many small tables
-    are read back in few pieces. alike: columns that often have the same value in all rows; it is then written once.
+    are read back in few pieces. alike: columns that often have the same value in all rows, which is then written once.
     """
 
     def __init__(
@@ -41,8 +41,8 @@ class SpillFile:
             self._write()
 
     def runs(self, partitions: Sequence[str]) -> Runs:
-        """Return the runs of rows, numbered in the order they were added, that are adjacent once the partitions are in
-        the given order.
+        """Return the runs of rows that are adjacent if the partitions are in the given order. Rows are numbered in the
+        order in which they were added.
         """
         runs: Runs = []
         for _, start, stop in self._in_order(partitions):
@@ -73,7 +73,7 @@ class SpillFile:
         return rows, np.repeat(place, stop - start)
 
     def close(self) -> None:
-        """Finish the current file; the next table starts another. If it fails, it is closed, and OSError raised."""
+        """Finish the current file; the next table starts another. After a failure it is closed. Raises OSError."""
         writer, sink = self._writer, self._sink
         self._writer = self._sink = None
         if writer is not None and sink is not None:
@@ -85,7 +85,7 @@ class SpillFile:
         return sorted((place[partition], start, stop) for partition, start, stop in self._parts)
 
     def _completed(self, batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
-        """Return batches with the values that were written once. Batches share the memory of such a value."""
+        """Return batches with the values that were written only once. All batches share the memory of such a value."""
         longest = max((batch.num_rows for batch in batches), default=0)
         values = {value for same in self._same for value in same.values()}
         repeated = {value: pa.repeat(value, longest) for value in values}

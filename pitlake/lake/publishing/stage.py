@@ -1,7 +1,7 @@
-"""The stage: the place of a run's rows and gaps, by partition day, until they are published or removed.
+"""The stage: a run's rows and gaps by partition day, until they are published or removed.
 
-Readers never read a stage. A stage belongs to one process, which holds a lock that the system releases when the process
-dies. The lock distinguishes a stage in use from a stage that a crash left behind. `audit` checks the staged rows.
+Readers never read a stage. A stage belongs to one process. The process holds a lock, which the system releases when the
+process dies. The lock distinguishes a stage in use from a stage that a crash left behind. `audit` checks the rows.
 """
 
 import fcntl
@@ -45,7 +45,7 @@ UNDATED = "undated"
 OPENERS = frozenset('[{"')
 LOCK = "owner"
 CLOCK_TAG = "edgar_accepted"
-# A stage is locked before it gets its final name. If it has no final name after this time, its process died in between.
+# A stage is locked before it gets its final name. If it has none after this time, its process has died.
 NAMELESS_GRACE_SECONDS = 86_400
 ROWS_AT_ONCE = 4_096
 """Days with few rows are staged together, so that a year of them is checked and written in few pieces."""
@@ -88,10 +88,10 @@ def safe_locator(evidence: str) -> str:
 
 
 def staged_schema(dataset: Dataset) -> pa.Schema:
-    """Return the schema of a staged table: the business columns, then available_at, its source, for outside records its
-    basis, and evidence.
+    """Return the schema of a staged table: the business columns, available_at, its source, its basis for outside
+    records, and evidence.
 
-    Every field may be null here; the audit refuses nulls.
+    Any field may be null here; the audit refuses nulls.
     """
     return pa.schema(
         [pa.field(field.name, field.type) for field in dataset.arrow_schema if field.name not in _ADDED_AT_PUBLISH]
@@ -104,9 +104,9 @@ class Staged:
 
     `rows` and `gaps` are in partition order; `row_partition` and `gap_partition` index `partitions` (New York days as
     YYYY-MM-DD, or "undated"). `content_hash` is of `rows`; `extracted` counts the source records per partition.
-    `polled` is the part of the dataset that the run covered, its days and its entities; None for all. `coverage` lists
-    the parts of the source that it saw completely, `surveyed` the source's own counts of its content. `parts` are the
-    stages derived from it.
+    `polled` has the days and the entities of the dataset that the run covered; None for all. `coverage` lists the parts
+    of the source that it saw completely, `surveyed` has the source's own counts of its content. `parts` are the stages
+    derived from it.
     """
 
     dataset: Dataset
@@ -147,11 +147,11 @@ class Staged:
 
     @cached_property
     def available(self) -> Positions:
-        """Return available_at of every staged row, in microseconds; null is 0."""
+        """Return available_at of every staged row in microseconds; 0 for null."""
         return as_micros(self.rows[clock.AVAILABLE_AT])
 
     def compared(self, files: tuple[DataFile, ...], until: datetime) -> Comparison:
-        """Return the comparison with the contents of a table's files up to the run's observation."""
+        """Compare the rows with the contents of a table's files up to the run's observation."""
         if files not in self.comparisons:
             self.comparisons[files] = compare(self.content_hash, self.available, files, until)
         return self.comparisons[files]
@@ -164,14 +164,14 @@ class Staged:
 
     @property
     def basis(self) -> pa.ChunkedArray:
-        """Return the basis of the staged instants of captured rows: as staged, otherwise the source's clock or date."""
+        """Return the basis of captured rows' instants: as staged, otherwise the source's clock or date."""
         if not self.rows[BASIS].null_count:
             return self.rows[BASIS]
         by_clock = pc.equal(self.rows["available_at_source"], CLOCK_TAG)
         return pc.coalesce(self.rows[BASIS], pc.if_else(by_clock, SOURCE_CLOCK, SOURCE_DATE))
 
     def release(self) -> None:
-        """Release the rows. The rows are mapped from files, which take space while they are in use."""
+        """Release the rows. They are mapped from files, which take space while they are in use."""
         for part in self.parts:
             part.release()
         for name in ("rows", "gaps"):
@@ -179,12 +179,12 @@ class Staged:
         self.__dict__.pop("available", None)  # This object may refer to the mapped files.
 
     def per_partition(self, index: Positions) -> dict[str, int]:
-        """Return the number of the given partition indexes in each partition."""
+        """Count the given partition indexes by partition."""
         return dict(zip(self.partitions, np.bincount(index, minlength=len(self.partitions)).tolist(), strict=True))
 
 
 def with_gaps_of(staged: Staged, positions: Positions) -> Staged:
-    """Return a stage with a gap for each row about which the lake has read a later answer."""
+    """Return a stage with a gap for each row that the lake has a later response about."""
     if not len(positions):
         return staged
     evidences = staged.rows["evidence"].take(pa.array(positions)).to_pylist()
@@ -196,7 +196,7 @@ def with_gaps_of(staged: Staged, positions: Positions) -> Staged:
 
 
 class Stage:
-    """One run's stage for one dataset; a context manager that always removes it at the end."""
+    """The stage of one run for one dataset. As a context manager, it always removes itself at the end."""
 
     def __init__(self, store: Store, dataset: Dataset, run_id: str, added: frozenset[str] = frozenset()) -> None:
         """`added`: the columns that the contract did not have when the lake's table was created."""
@@ -225,7 +225,7 @@ class Stage:
 
         Args:
             days: the first and the last New York day; None for all.
-            entities: values of the entity column, besides those of the staged rows; None for all.
+            entities: values of the entity column, in addition to those of the staged rows; None for all.
         """
         if days is not None:
             self._days = ((days[0].isoformat(), days[1].isoformat()),)
@@ -233,12 +233,12 @@ class Stage:
             self._entities = {*(self._entities or ()), *entities}
 
     def cover(self, entity: str | None = None, bounds: Bounds = ()) -> None:
-        """Declare a part of the source that the run saw whole: an entity (None: all) within bounds of columns."""
+        """Declare a part of the source that the run saw completely: an entity (None: all) within column bounds."""
         before = self._coverage.get(bounds, set())
         self._coverage[bounds] = None if entity is None or before is None else {*before, entity}
 
     def survey(self, counts: Mapping[str, int]) -> None:
-        """Declare how many records of each kind the whole source has, by its own counts."""
+        """Declare how many records of each kind the whole source has, according to its own counts."""
         self._surveyed |= counts
 
     def add(
@@ -264,7 +264,7 @@ class Stage:
                 self._gaps.put(partition, pa.Table.from_pylist(gap_rows, GAP_STAGED_SCHEMA))
 
     def load(self) -> Staged:
-        """Return all staged so far, in partition order, mapped from disk until it is closed. Raises LakeError."""
+        """Return all staged rows and gaps in partition order, mapped from disk until closed. Raises LakeError."""
         partitions = tuple(sorted(self._extracted))
         with machine.working_in(PLACE, self._folder):
             rows, row_partition = self._rows.read(partitions)
@@ -299,7 +299,7 @@ class Stage:
         return self._days, frozenset({*self._entities, *map(str, entities)})
 
     def close(self) -> None:
-        """Remove the stage. Raises no error, even if a file was not finished."""
+        """Remove the stage. Raises no error, even if a file is unfinished."""
         self._hasher.close()
         for staged in self._loaded:
             staged.release()
@@ -333,7 +333,7 @@ class Stage:
 
 
 def remove_stale(store: Store) -> list[str]:
-    """Remove the stages of dead processes; returns the removed keys."""
+    """Remove the stages of dead processes and return their keys."""
     removed = []
     for folder in _stages(store.path(STAGING)):
         handle = _lock_if_free(folder)
@@ -348,7 +348,7 @@ def remove_stale(store: Store) -> list[str]:
 
 
 def _claim(parent: Path, name: str) -> tuple[Path, int]:
-    """Create a folder that is locked by this process. It gets its final name only once it is locked."""
+    """Create a folder locked by this process. It gets its final name once it is locked."""
     while True:
         parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -392,7 +392,7 @@ def _lock_if_free(folder: Path) -> int | None:
     try:
         handle = os.open(folder / LOCK, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
-        # A stage is locked before it gets its name, so one without a lock is already being removed.
+        # A stage is locked before it gets its name, so a stage without a lock is being removed.
         with suppress(FileNotFoundError):
             return os.open(folder, os.O_RDONLY)
         return None

@@ -1,4 +1,4 @@
-"""The tombstones of a publish: for each row with a newer row of its key, which row supersedes it, and when.
+"""The tombstones of a publish: which newer row supersedes a row of the same key, and when.
 
 pitlake/tombstones.py explains tombstones. Nothing is written here.
 """
@@ -17,7 +17,7 @@ MOST_ROWS = 1 << 16
 
 
 def facts_of_revision(dataset: Dataset) -> list[str]:
-    """Return the columns that identify a row's key and say which revision is newer."""
+    """Return the columns that identify a row's key and order its revisions."""
     return list(dict.fromkeys((*dataset.key, *newest_first(dataset))))
 
 
@@ -44,7 +44,7 @@ def new_tombstones(dataset: Dataset, published: pa.Table, state: TableState, *, 
 def _tombstones(dataset: Dataset, published: pa.Table, state: TableState, *, complete: bool) -> pa.Table:
     names, key = columns(facts_of_revision(dataset)), columns(dataset.key)
     order = ", ".join(f"{quoted(name)} DESC NULLS LAST" for name in newest_first(dataset))
-    # A comparison by column lets file statistics and a filter of the few keys skip most rows; a hash has to read all.
+    # Comparing columns lets file statistics and a filter of the few keys skip most rows; hashing would read all.
     same_key = " AND ".join(
         f"stored.{name} {'IS NOT DISTINCT FROM' if nullable else '='} published.{name}"
         for name, nullable in ((quoted(n), dataset.arrow_schema.field(n).nullable) for n in dataset.key)
@@ -55,7 +55,7 @@ def _tombstones(dataset: Dataset, published: pa.Table, state: TableState, *, com
         if state.files
         else "FROM fresh LIMIT 0"
     )
-    # A few rows are kept in memory; all rows of the state would be too many.
+    # All rows of the state would be too many to keep in memory.
     materialized = "MATERIALIZED" if complete else "NOT MATERIALIZED"
     every = "true" if not complete else "_is_new OR superseded_by_new"
     query = f"""
@@ -87,7 +87,7 @@ def _tombstones(dataset: Dataset, published: pa.Table, state: TableState, *, com
 def _first_newer(dataset: Dataset) -> str:
     """Return SQL for the newer row that became available first.
 
-    This is the next newer row, unless a newer statement may have become available before an older one.
+    This is usually the next newer row, but a newer statement may have become available before an older one.
     """
     if not dataset.newer_by:
         return """lag(available_at) OVER newer AS available_at, lag(content_hash) OVER newer AS newer_hash,

@@ -1,9 +1,9 @@
-"""Windows: how many records each part of a source returned at its last poll, to notice records that are gone.
+"""Windows: the number of records that each part of a source had at its last poll, to notice records that are gone.
 
-A window is a day of a partitioned dataset, an entity or day that a feed read completely, or the whole source: all of a
-snapshot, and the source's own counts of its content. The last counts of all windows are one small file per dataset that
-belongs to no version. Only published runs change it, so that a run after a refused one is compared with the last good
-poll. Counts of retracted runs are not used.
+A window is a day of a partitioned dataset, an entity or day that a feed read completely, or the whole source. The
+latter is the whole of a snapshot, or the source's own counts of its content. The last counts of all windows are one
+small file per dataset that belongs to no version. Only published runs change it, so that a run after a refused run is
+compared with the last good poll. Counts of retracted runs are not used.
 """
 
 import json
@@ -43,8 +43,8 @@ POLLS = 3
 
 @dataclass(frozen=True)
 class Count:
-    """The records of a window at its poll, the poll's instant in microseconds, its run, and the part of the window that
-    it covered (blank: all).
+    """The number of records of a window at a poll, the poll's instant in microseconds, its run, and the part of the
+    window that it covered (blank: all).
     """
 
     records: int
@@ -84,7 +84,7 @@ def counted(staged: Staged, observed_at: datetime) -> dict[str, Count]:
 
 
 def in_lake(staged: Staged, files: Sequence[DataFile], observed_at: datetime) -> dict[str, Count]:
-    """Return how many rows read before are in the windows of an empty run. No complete poll may have counted them."""
+    """Return the numbers of earlier rows in the windows of an empty run, in case no complete poll has counted them."""
     if staged.rows.num_rows or not staged.coverage or not files:
         return {}
     names = {staged.dataset.entity, *(column for part in staged.coverage for column, *_ in part.bounds)}
@@ -95,7 +95,7 @@ def in_lake(staged: Staged, files: Sequence[DataFile], observed_at: datetime) ->
 
 
 def findings(before: Mapping[str, Count], counts: Mapping[str, Count], observed_at: datetime) -> Iterator[Finding]:
-    """Yield what is lost of the windows that an earlier poll covered: of all together, otherwise of one of them."""
+    """Yield the losses in windows that an earlier poll covered: in all windows together, otherwise in single ones."""
     states: dict[str, list[str]] = {}
     for name in (name for name in counts if name in before):
         states.setdefault(_state(name, observed_at), []).append(name)
@@ -112,7 +112,7 @@ def findings(before: Mapping[str, Count], counts: Mapping[str, Count], observed_
 
 
 def read(store: Store, dataset: str, counts: Mapping[str, Count], retracted: Container[str]) -> dict[str, Count]:
-    """Return the counts of these windows at their last poll before, without those of retracted runs."""
+    """Return the counts of these windows at the previous poll, without counts of retracted runs."""
     stored, last = _read_all(store, dataset), dict[str, Count]()
     for name, count in counts.items():
         earlier = [of for of in stored.get(name, ()) if count.covers(of) and of.run_id not in retracted]
@@ -133,7 +133,7 @@ def keep(store: Store, dataset: str, counts: Mapping[str, Count]) -> None:
 
 
 def _read_all(store: Store, dataset: str) -> dict[str, list[Count]]:
-    """Return the counts of each window, oldest first; none if there are none or they can't be read."""
+    """Return the counts of each window, oldest first; none if there are no counts or they can't be read."""
     with suppress(FileNotFoundError, ValueError, TypeError):
         stored = json.loads(store.read(_key(dataset)))
         return {name: [Count(*count) for count in counts] for name, counts in stored.items()}
@@ -145,7 +145,7 @@ def _key(dataset: str) -> str:
 
 
 def _state(window: str, observed_at: datetime) -> str:
-    """Return whether a window is closed, so that its records should not become fewer, recent, or a feed's entity."""
+    """Return a window's state: closed (its records should not become fewer), recent, a feed's entity, or the source."""
     if window.startswith(WHOLE):
         return SOURCE
     try:

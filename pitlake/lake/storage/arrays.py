@@ -1,7 +1,7 @@
 """Converts columns of integers and instants to arrays and back, so that decisions can be made for all rows at once.
 
-Values cross over as bytes here. Where pandas is installed, converting a value or an array makes Arrow import pandas,
-which takes longer than most questions.
+Values are passed as bytes. If pandas is installed, converting a value or an array makes Arrow import pandas, which
+takes longer than most questions.
 """
 
 import numpy as np
@@ -30,7 +30,7 @@ def as_micros(instants: pa.ChunkedArray, null: int = 0) -> Positions:
 
 
 def is_one_value(column: pa.Array | pa.ChunkedArray) -> bool:
-    """Return whether all rows have the same value, which is not null."""
+    """Return whether all rows have the same value and it is not null."""
     return bool(len(column)) and pc.all(pc.equal(column, column[0]), skip_nulls=False).as_py() is True
 
 
@@ -40,7 +40,7 @@ def instant_scalar(moment: int) -> pa.Scalar:
 
 
 def as_indexes(positions: Positions | pa.Array) -> pa.Array:
-    """Return the positions of rows, for `take`."""
+    """Return the positions of rows as an Arrow array for `take`."""
     if isinstance(positions, pa.Array):
         return positions
     numbers = np.ascontiguousarray(positions, np.int64)

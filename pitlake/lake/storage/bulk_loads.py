@@ -1,7 +1,7 @@
 """The progress of a dataset's bulk load: the archive, the first day to load, and the number of published batches.
 
-It is one small file per dataset that belongs to no version. It only saves work: a batch that is loaded again publishes
-only what the lake lacks.
+Each dataset has one small file, which belongs to no version. It only saves work, because a batch that is loaded again
+publishes only what the lake lacks.
 """
 
 import json
@@ -17,10 +17,10 @@ FOLDER = "_lake/bulk_loads"
 class BulkLoad:
     """A bulk load.
 
-    archives: the SHA-256 of the archive, and of the archive that dates its rows if that is a different one. before:
+    archives: the SHA-256 of the archive, and that of the archive that dates its rows if this is another one. before:
     archives whose load was completed earlier. since: the first day to load. first: the lake's version when
     the load began. done: the number of published batches; None for a completed load. failed: companies with a member
-    that could not be read. again: companies that failed earlier, and are loaded even if their members are the same.
+    that could not be read. again: companies that failed earlier and are loaded even if their members are unchanged.
     """
 
     archives: tuple[str, ...]

@@ -17,7 +17,7 @@ CLAIMS = "_lake/claims"
 
 
 def write(store: Store, source: str, items: int) -> None:
-    """Record one answer with this many items. Raises LakeError when the lake can't be written."""
+    """Record a response with this many items. Raises LakeError if the lake can't be written."""
     name = f"{CLAIMS}/{clock.micros(clock.now()):020d}.{uuid4().hex}.json"
     try:
         store.put_new(name, json.dumps({"source": source, "items": items}).encode())
@@ -26,7 +26,7 @@ def write(store: Store, source: str, items: int) -> None:
 
 
 def counted(store: Store, until: datetime | None = None) -> dict[str, int]:
-    """Return the number of items of each source, recorded before `until` if given. Raises LakeError."""
+    """Return the number of items of each source, recorded before `until` if it is given. Raises LakeError."""
     counts: Counter[str] = Counter()
     for file in store.walk(CLAIMS):
         name = file.key.rpartition("/")[2]

@@ -1,8 +1,8 @@
-"""Settings that are fixed once for a lake: the rules that date its filings and its bars, and the end of its data. Each
-is a small file, written once.
+"""Settings of a lake that are fixed once: the rules that date its filings and bars, and the end of its data. Each is a
+small file, written once.
 
-If rows in one lake were dated by two rules, an answer would mix two clocks. Data that end, such as those of the sample
-world, do not become stale after their end.
+If rows in one lake were dated by two rules, an answer would mix two clocks. Data with an end, such as the sample world,
+do not become stale after it.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ CLOSE, AFTER_CLOSE, NEXT_DAY = "close", "close + 15 minutes", "next day"
 
 @dataclass(frozen=True)
 class Convention:
-    """A rule that dates the rows of a kind. rules: the possible ones, the default first. variable: the environment
+    """A rule that dates one kind of rows. rules: the possible rules, the default first. variable: the environment
     variable with the rule of new lakes.
     """
 
@@ -69,7 +69,7 @@ def rule_of(store: Store, convention: Convention) -> str:
 
 
 def agree(store: Store, convention: Convention, rule: str, *, has_rows: bool) -> None:
-    """Set the lake's rule. Raises BadInput for an unknown one, or if the lake's rows are dated by another."""
+    """Set the lake's rule. Raises BadInput for an unknown rule, or if the lake's rows are dated by another one."""
     if rule not in convention.rules:
         *others, last = convention.rules
         raise BadInput(convention.name, f"{rule!r} is not a rule", f"give {', '.join(others)} or {last}")

@@ -1,7 +1,7 @@
-"""Reports files of a lake that this user may not read or write as denied, not as lost or damaged.
+"""Reports files of a lake that this user may not read or write as denied, rather than as lost or damaged.
 
-Libraries report a folder that this user may not enter as missing or damaged. Every failure below a lake's root
-therefore passes `translated`, which checks the files' permissions first.
+Libraries report a folder that this user may not enter as missing or damaged. All failures below a lake's root therefore
+pass through `translated`, which first checks the files' permissions.
 """
 
 import errno
@@ -39,7 +39,7 @@ _CLEAR = (LakeFault, LakeConflict, LakeNotFound, ClockWentBack, MachineExhausted
 
 @contextmanager
 def translated(root: Path) -> Iterator[None]:
-    """Raise LakeFault for an error below the root that a permission caused."""
+    """Raise LakeFault for an error below the root that was caused by a permission."""
     try:
         yield
     except _CLEAR:
@@ -52,7 +52,7 @@ def translated(root: Path) -> Iterator[None]:
 
 
 def _errors_of_libraries() -> tuple[type[Exception], ...]:
-    # Many commands never import these libraries. An error can come from a library only if it was imported.
+    # Many commands never import these libraries. Only an imported library can raise an error.
     return tuple(getattr(sys.modules[name], error) for name, error in _FAULTY_OF.items() if name in sys.modules)
 
 
@@ -70,7 +70,7 @@ def cause(error: Exception, root: Path) -> LakeFault | None:
 
 
 def unreadable(root: Path) -> Path | None:
-    """Return the first denied path: from the file system's root down, then everything needed to read the lake."""
+    """Return the first denied path, from the file system's root down to everything needed to read the lake."""
     for folder in reversed(root.parents):
         if not _may(folder, os.X_OK):
             return folder
@@ -90,14 +90,14 @@ def _below(top: Path) -> Iterator[Path]:
 
 
 def _unwritable(root: Path, file: str | None) -> Path | None:
-    """Return the folder of a file that may not be written to; without a file, the first such folder of the lake."""
+    """Return a file's folder if it may not be written to; without a file, the first such folder of the lake."""
     tops = (root, root / "_staging", *(root / name for name in FOLDERS))
     every = (path for top in tops for path in ((top,) if top == root else _below(top)) if path.is_dir())
     return next((path for path in (Path(file).parents if file else every) if not _may(path, os.W_OK)), None)
 
 
 def _may(path: Path, mode: int) -> bool:
-    """Whether this process may access a path as its current user. A missing path denies nothing."""
+    """Return whether this process may access a path as its current user. A missing path denies nothing."""
     effective = os.access in os.supports_effective_ids
     there = os.access(path, os.F_OK, effective_ids=effective)
     return os.access(path, mode, effective_ids=effective) if there else mode != os.F_OK

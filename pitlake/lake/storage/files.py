@@ -1,4 +1,4 @@
-"""One Parquet file: how rows are sorted, written and forced to disk, and the facts the lake stores about the file.
+"""A Parquet file: how rows are sorted, written and forced to disk, and the facts that the lake stores about the file.
 
 Publish and compact decide which rows go into which file. This module commits nothing.
 """
@@ -40,7 +40,7 @@ PAGE_BYTES = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class NewFile:
-    """A file on disk that is in no commit yet. `name` is relative to its table; `lo` and `hi` are exact."""
+    """A file on disk that is not in any commit yet. `name` is relative to its table; `lo` and `hi` are exact."""
 
     name: str
     rows: int
@@ -69,14 +69,14 @@ def sorted_by(entity: pa.ChunkedArray, available: Positions) -> Positions:
     ranks = rank_of_code[codes.to_numpy(zero_copy_only=False) + 1]
     since = available - available.min()
     span = int(since.max()) + 1
-    if len(rank_of_code) * span < 2**62:  # A single integer sorts many times faster than two keys.
+    if len(rank_of_code) * span < 2**62:  # One integer sorts many times faster than two keys.
         return np.argsort(ranks * span + since, kind="stable")
     return np.lexsort((since, ranks))
 
 
 def take_rows(table: pa.Table, positions: Positions) -> pa.Table:
-    """Return the rows at these positions, in that order. Text of more than 2 GiB is too long for one Arrow array and is
-    returned in several chunks.
+    """Return the rows at these positions, in that order. More than 2 GiB of text is returned in several chunks, because
+    one Arrow array can't hold it.
     """
     try:
         return table.take(as_indexes(positions))
@@ -126,16 +126,15 @@ def write_parquet(rows: pa.Table, path: Path) -> None:
 
 
 def layout(rows: pa.Table, codec: str) -> dict[str, Any]:
-    """Return the options of pyarrow's writers for rows like these: a dictionary only for columns whose values repeat,
-    and compression and bounds only where they are useful. The result depends on the rows, not on their memory
-    layout.
+    """Return the options of pyarrow's writers for these rows. Only columns whose values repeat have a dictionary, and
+    compression and bounds are used only where they help. The result does not depend on the rows' memory layout.
 
     codec: the compression of columns that questions read.
     """
     leaves = {
         _leaf(field): name not in USELESS_BOUNDS for name, field in zip(rows.column_names, rows.schema, strict=True)
     }
-    few = rows.num_rows < SAMPLE_ROWS  # For a few rows the choice hardly matters.
+    few = rows.num_rows < SAMPLE_ROWS  # The choice hardly matters for a few rows.
     coded = {*rows.column_names} - INCOMPRESSIBLE if few else {*_repeating(rows)}
     plain = [field for field in rows.schema if field.name not in coded]
     return {
@@ -151,10 +150,10 @@ def layout(rows: pa.Table, codec: str) -> dict[str, Any]:
 
 
 def _encoding(field: pa.Field) -> str | None:
-    """Return the encoding of texts that don't repeat; None for Parquet's own choice.
+    """Return the encoding of strings that don't repeat; None for Parquet's own choice.
 
-    The lengths of texts apart from the texts take less space once compressed. Evidence begins as that of the row
-    before, which only needs the length of the common start.
+    Lengths that are stored apart from their strings compress better. Evidence starts like that of the previous row, so
+    only the length of the common start is stored.
     """
     if field.name == "evidence":
         return "DELTA_BYTE_ARRAY"
@@ -168,10 +167,10 @@ def _leaf(field: pa.Field) -> str:
 
 
 def _repeating(rows: pa.Table) -> list[str]:
-    """Return the columns whose values repeat enough to use a dictionary, by a sample. Long texts never do.
+    """Return the columns whose values repeat enough to use a dictionary, according to a sample. Long strings never do.
 
-    The sample consists of pairs of neighbours, because a column in runs, as that of the companies in sorted rows,
-    repeats even if it has many values. A question about one company reads its dictionary five times as fast.
+    The sample consists of pairs of neighbours, because a column of runs, such as the companies in sorted rows, repeats
+    even if it has many values. A question about one company reads its dictionary five times as fast.
     """
     short = [name for name in rows.column_names if _text_bytes(rows[name]) <= LONG_VALUE_BYTES * rows.num_rows]
     firsts = np.linspace(0, rows.num_rows - 2, SAMPLE_ROWS // 2, dtype=np.int64)

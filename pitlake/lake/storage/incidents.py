@@ -1,4 +1,4 @@
-"""Incidents, for people: runs that failed or got no answer from a provider, with time and cause.
+"""Incidents, for people: runs that failed or got no response from a provider, with time and cause.
 
 These files are informational; no version needs them. The alert sensors write incidents, because a run that died cannot.
 The quality report reads them.
@@ -19,7 +19,7 @@ INCIDENTS = "_lake/incidents"
 
 @dataclass(frozen=True, kw_only=True)
 class Incident:
-    """A run that failed, or succeeded with missing answers. `reasons` are lines of names and causes, never values."""
+    """A run that failed or lacks responses. `reasons` are lines with names and causes, never values."""
 
     happened_at: datetime
     run_id: str
@@ -51,6 +51,6 @@ def write(store: Store, incident: Incident) -> None:
 
 
 def read_all(store: Store) -> Iterator[Incident]:
-    """Yield the incidents, newest first, read one by one."""
+    """Yield the incidents, newest first. They are read one by one."""
     for key in sorted((file.key for file in store.walk(INCIDENTS)), reverse=True):
         yield Incident.from_json(store.read(key))

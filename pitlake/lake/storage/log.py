@@ -32,9 +32,9 @@ class Entry:
     identifies the writer, so that it recognises its own entry.
 
     retracted: the runs that were retracted by this version or an earlier one, each with the version that did it.
-    reason: a person's reason for an unusual commit, such as a retraction or an allowed drift. restated: how the lake
-    was before a retraction, without any retracted run: the Delta versions to use instead, from each of these instants
-    on, in microseconds.
+    reason: a person's reason for an unusual commit, such as a retraction or an allowed drift. restated: the state of
+    the lake before a retraction, without any retracted run, as the Delta versions to use instead from each of these
+    instants on (in microseconds).
     """
 
     version: int
@@ -51,7 +51,7 @@ class Entry:
     restated: Sequence[tuple[int, Mapping[str, int]]] = field(default_factory=list)
 
     def restated_at(self, moment: int) -> Mapping[str, int]:
-        """Return the Delta versions that show the lake, as it was at an earlier instant, without the retracted runs."""
+        """Return the Delta versions that show the lake as it was at an earlier instant, without the retracted runs."""
         past = reversed(self.restated) if moment < clock.micros(self.committed_at) else ()
         return next((tables for since, tables in past if since <= moment), {})
 
@@ -69,14 +69,14 @@ class Entry:
 
 
 def not_kept() -> BadInput:
-    """Return the error for an instant before the lake was made. It is the same if a vacuum removed the version, so that
-    it reveals nothing of the lake's later state.
+    """Return the error for an instant before the lake's creation. It is the same if a vacuum removed the version, so
+    that it reveals nothing about the lake's later state.
     """
     return BadInput("known_by", "this lake has no state of that time", "give a later instant, or none for the newest")
 
 
 class LakeLog:
-    """The versions of one lake, numbered from 0 without holes."""
+    """The versions of one lake, numbered from 0 without gaps."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -103,8 +103,8 @@ class LakeLog:
         return self._read(version)
 
     def entry_at(self, moment: datetime) -> Entry:
-        """Return the entry that was the newest at an instant. Raises LakeNotFound, and BadInput for an instant in the
-        future or before the lake was made.
+        """Return the entry that was the newest at an instant. Raises LakeNotFound, BadInput for an instant in the
+        future or before the lake's creation.
         """
         newest = self.head()
         clock.past(moment, "known_by", self.now)
@@ -125,8 +125,8 @@ class LakeLog:
     def known(self, moment: datetime, version: int | None = None) -> Entry:
         """Return the entry that was the newest at an instant, without the runs that were retracted since.
 
-        Its version is then that of the last retraction. version: the version that an earlier call has returned. Raises
-        as `entry_at`.
+        Its version is then that of the last retraction. version: the version that an earlier call returned. Raises the
+        same errors as `entry_at`.
         """
         newest = self.entry(version)
         last = max(newest.retracted.values(), default=0)
@@ -137,8 +137,8 @@ class LakeLog:
         return replace(entry, version=last, tables={**entry.tables, **tables}) if tables else entry
 
     def now(self) -> datetime:
-        """Return this machine's clock for an observation or commit: always after the newest commit, whose clock may
-        have been some seconds ahead. Raises ClockWentBack if that clock was further ahead.
+        """Return this machine's time for an observation or commit: always after the newest commit, whose clock may have
+        been some seconds ahead. Raises ClockWentBack if it was further ahead.
         """
         return _after(self.head()) if self._exists(0) else clock.now()
 
@@ -171,8 +171,8 @@ class LakeLog:
     ) -> Entry:
         """Make Delta versions visible. `base` is the entry they were built on.
 
-        If another writer has moved the log without changing any of `tables`, the entry is put on top. Raises
-        LakeConflict if it changed one, ClockWentBack.
+        If another writer added an entry without changing any of `tables`, the entry is put on top. Raises LakeConflict
+        if it changed one of them, ClockWentBack.
         """
         while True:
             head = self.head()
@@ -218,7 +218,7 @@ class LakeLog:
         return self._read(entry.version).nonce == entry.nonce
 
     def mark_vacuumed(self, versions: Sequence[int]) -> None:
-        """Record, in ascending order, the versions that are about to lose files, before any file is removed."""
+        """Record the versions that will lose files, in ascending order, before any file is removed."""
         if versions:
             starts = [place for place, version in enumerate(versions) if version - 1 != versions[place - 1]]
             runs = [(versions[start], versions[end - 1]) for start, end in pairwise([*starts, len(versions)])]

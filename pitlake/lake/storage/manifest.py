@@ -35,7 +35,7 @@ class DataFile:
 
     @property
     def of_year(self) -> bool:
-        """Return whether the file is of a year rather than a month."""
+        """Return whether the file covers a year rather than a month."""
         period = self.path.rpartition("/")[0].rpartition("=")[2]
         return len(period) == 4 and period.isdigit()
 

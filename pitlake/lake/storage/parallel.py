@@ -25,9 +25,9 @@ def workers() -> int:
 
 
 def each(work: Callable[[Piece], Result], pieces: Iterable[Piece], at_once: int | None = None) -> list[Result]:
-    """Run `work` on every piece and return the results in order; the first error is raised.
+    """Run `work` on every piece and return the results in order. Raises the first error.
 
-    at_once: the number of pieces at a time; default the number of cores.
+    at_once: the number of pieces at a time (default: the number of cores).
     """
     todo = list(pieces)
     threads = min(at_once or workers(), len(todo))
@@ -56,5 +56,5 @@ def _step(table: "pa.Table", rows: int, size: int) -> int:
 def in_blocks(work: "Callable[[pa.Table, int], Result]", table: "pa.Table") -> list[Result]:
     """Run `work` on slices of a table that roughly fit the CPU caches; return the results in row order."""
     step = _step(table, BLOCK_ROWS, BLOCK_BYTES)
-    # A slice may be a copy, so each is made where it is used: the copies of all slices would be as large as the table.
+    # A slice may be a copy, so each is made where it is used. Copies of all slices would be as large as the table.
     return each(lambda start: work(table.slice(start, step).combine_chunks(), start), range(0, table.num_rows, step))

@@ -12,7 +12,7 @@ REMEDY = "restore it from a copy, or remove it with `pitlake receipts --forget`"
 
 
 def receipt_id(content: bytes) -> str:
-    """Return the name of a receipt: the start of its file's hash."""
+    """Return the id of a receipt: the start of its file's hash."""
     return hashlib.sha256(content).hexdigest()[:ID_LENGTH]
 
 

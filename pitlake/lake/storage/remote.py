@@ -1,7 +1,6 @@
-"""A lake in an object store (S3 and compatible stores): all files are stored there, and data files also in a local
-mirror.
+"""A lake in an object store (S3 or compatible). All files are stored there, and data files also in a local mirror.
 
-Files of a lake never change and names are never used twice, so a copy on this machine equals the file. Publishing,
+Files of a lake never change and names are never reused, so a copy on this machine equals the file. Publishing,
 sessions and compaction read the mirror, which is filled on demand and may be removed at any time. Credentials and
 endpoint come from the usual AWS_* variables.
 """
@@ -69,7 +68,7 @@ class RemoteStore(Store):
             return True
 
     def read(self, key: str) -> bytes:
-        """Return the bytes of a small file, trying again if the answer is truncated. Raises FileNotFoundError."""
+        """Return the bytes of a small file. A truncated response is requested again. Raises FileNotFoundError."""
         with self._reached():
             try:
                 return bytes(obstore.get(self._remote, key).bytes())
@@ -103,11 +102,11 @@ class RemoteStore(Store):
         each(self._bring, [file for file in both if not _mirrored(Path(file.path))])
 
     def holds(self, file: DataFile) -> bool:
-        """Return whether a file is still in the object store."""
+        """Return whether the object store still has a file."""
         return self.exists(self.key(file.path))
 
     def walk(self, folder: str) -> Iterator[StoredFile]:
-        """Yield every file below a folder, in no order; none if there is none."""
+        """Yield every file below a folder, in no order; none if the folder is missing."""
         with self._reached():
             for batch in obstore.list(self._remote, prefix=folder):
                 for entry in batch:
@@ -156,7 +155,7 @@ def _mirrored(path: Path) -> bool:
 
 
 def endpoint() -> str:
-    """Return the address of the object store that the environment names, "" for Amazon's."""
+    """Return the address of the object store in the environment; "" for Amazon's."""
     return next((value for name in ENDPOINT_VARIABLES if (value := os.environ.get(name))), "")
 
 

@@ -1,8 +1,8 @@
 """Cached files, such as cuts, mirrors and indexes, which are used only while they are unchanged.
 
-Next to a file is its signature: the SHA-256 of its bytes and its facts in the file system (device, inode, size, and the
-time of the last change, which no user can set), signed with this user's key from another folder. While these facts stay
-the same, the bytes need not be read again.
+Next to a file is its signature. It covers the SHA-256 of the bytes and the file's facts in the file system: device,
+inode, size, and the time of the last change, which no user can set. It is signed with this user's key from another
+folder. While these facts stay the same, the bytes need not be read again.
 """
 
 import hashlib
@@ -75,7 +75,7 @@ def _sha256(descriptor: int) -> str:
 def _write(path: Path, digest: str, facts: Facts) -> None:
     temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
     content = json.dumps([digest, facts, _hmac(path, digest, facts)])
-    with suppress(OSError):  # Without a signature the file is written again, which only takes longer.
+    with suppress(OSError):  # An unsigned file is written again, which only takes longer.
         try:
             temporary.write_text(content)
             temporary.replace(signature_path(path))
@@ -99,7 +99,7 @@ def _hmac(path: Path, digest: str, facts: Facts) -> str:
 
 @cache
 def _key() -> bytes:
-    """Return the user's key, created at the first use. If the key can't be stored, only this process uses it."""
+    """Return the user's key, created at its first use. A key that can't be stored is used by this process only."""
     path = Path(platformdirs.user_state_dir("pitlake")) / "signed_cache.key"
     with suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -107,7 +107,7 @@ def _key() -> bytes:
         temporary.touch(mode=0o600)
         temporary.write_bytes(secrets.token_bytes(KEY_BYTES))
         with suppress(FileExistsError):
-            # The first of several processes stores its key, and the key is never stored in part.
+            # The first of several processes stores its key, completely or not at all.
             os.link(temporary, path)
         temporary.unlink()
         key = path.read_bytes()

@@ -44,7 +44,7 @@ class Store:
         return self.root / key
 
     def table_uri(self, key: str) -> str:
-        """Return where Delta finds the table below a key."""
+        """Return the location at which Delta finds the table below a key."""
         return str(self.path(key))
 
     def key(self, path: str | Path) -> str:
@@ -61,7 +61,7 @@ class Store:
             return True
 
     def newest(self, folder: str, since: int = -1) -> int:
-        """Return the last of a folder's files that are numbered from 0 without holes, at or after `since`, or -1.
+        """Return the number of a folder's last file, at or after `since`, or -1. Numbers from 0 have no gaps.
 
         The search doubles its step until it is past the end, then bisects.
         """
@@ -114,7 +114,7 @@ class Store:
 
     @contextmanager
     def _reached(self) -> Iterator[None]:
-        """Raise errors of the disk or the object store as LakeError, except for a file that is missing or exists."""
+        """Turn errors of the disk or the object store into LakeError, except for files that are missing or exist."""
         with self.translated():
             try:
                 yield
@@ -130,7 +130,7 @@ class Store:
 
     @staticmethod
     def sync(*paths: Path | str) -> None:
-        """Force files or directories to the disk, so that nothing on the disk refers to missing files."""
+        """Force files or directories to disk, so that nothing on the disk refers to missing files."""
         for path in paths:
             handle = os.open(path, os.O_RDONLY)
             try:
@@ -139,7 +139,7 @@ class Store:
                 os.close(handle)
 
     def keep(self, path: Path) -> None:
-        """Make a finished file a permanent part of the store. Readers may see it from now on."""
+        """Make a finished file a permanent part of the store. From then on, readers may see it."""
         self.sync(path, path.parent)
 
     def forget_time(self, path: Path) -> None:

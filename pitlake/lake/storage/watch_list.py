@@ -1,7 +1,7 @@
 """The watch list of a lake: companies, macro series, the first day, and the sources.
 
-It is one small file that belongs to no version, written atomically. `pitlake sync` writes it. Its next run and
-Dagster's schedules read it.
+It is one small file that belongs to no version. `pitlake sync` writes it atomically. The next run and Dagster's
+schedules read it.
 """
 
 import json
@@ -19,7 +19,7 @@ KEY = "_lake/watch_list.json"
 class WatchList:
     """The watch list.
 
-    companies: tickers by CIK (ten digits), empty for a company that is watched only by its CIK. series: ids of FRED
+    companies: tickers by CIK (ten digits), empty for a company without watched tickers. series: ids of FRED
     series. archives: paths of EDGAR's bulk files, whose companies are all loaded. since: the first New York day of
     filings, bars and facts to load. None loads all days. sources: names of providers. Without any, every configured
     provider is used.

@@ -1,7 +1,7 @@
 """The checkpoints that Delta writes into a table's log. Only the newest few are kept, without tombstones.
 
-Each checkpoint lists every file, so the space for all checkpoints would grow with the square of the number of versions.
-The commits are never removed and contain the same information; `pitlake.lake.tables.history` summarises them in fewer
+Each checkpoint lists every file, so the space of all checkpoints would grow with the square of the number of versions.
+Commits are never removed and contain the same information. `pitlake.lake.tables.history` summarises them in fewer
 files.
 """
 
@@ -36,7 +36,7 @@ class Checkpoints:
         self._hint = f"{self._log}/_last_checkpoint"
 
     def newest(self) -> int:
-        """Return the version from which Delta starts reading, according to its hint, or -1 without a hint."""
+        """Return the version from which Delta starts reading, according to its hint; -1 without a hint."""
         try:
             return int(json.loads(self._store.read(self._hint))["version"])
         except (FileNotFoundError, ValueError, TypeError, KeyError):
@@ -68,7 +68,7 @@ class Checkpoints:
             return None
 
     def tend(self, version: int) -> None:
-        """Remove the tombstones of a checkpoint of this version, if there is one, and remove the oldest checkpoint."""
+        """Remove the tombstones of this version's checkpoint, if there is one, and remove the oldest checkpoint."""
         if self.newest() != version:
             return
         self._bare(self._key(version))
@@ -77,7 +77,7 @@ class Checkpoints:
             self._store.delete(self._key(oldest))
 
     def unneeded(self, keys: Iterable[str]) -> list[str]:
-        """Return the checkpoints of the table among these files that are no longer kept."""
+        """Return the checkpoints among these files that the table no longer keeps."""
         newest, matches = self.newest(), ((key, NAME.search(key)) for key in keys)
         return [
             key
@@ -86,7 +86,7 @@ class Checkpoints:
         ]
 
     def mended(self) -> bool:
-        """Remove a hint to a missing checkpoint, which would stop Delta from reading; return whether there was one."""
+        """Remove a hint to a missing checkpoint, which would stop Delta from reading. Return whether there was one."""
         newest = self.newest()
         if newest < 0 or self._store.exists(self._key(newest)):
             return False
@@ -94,7 +94,7 @@ class Checkpoints:
         return True
 
     def _column(self, version: int, column: str, names: Iterable[str]) -> dict[str, list[Any]]:
-        """Return these fields of one column of a checkpoint, by name, with a value for each row."""
+        """Return the named fields of one column of a checkpoint, each with a value per row."""
         file = pq.ParquetFile(pa.BufferReader(self._store.read(self._key(version))))
         values = file.read(columns=[f"{column}.{name}" for name in names], use_threads=False)[column]
         return {field.name: part.to_pylist() for field, part in zip(values.type, values.flatten(), strict=True)}
@@ -102,8 +102,8 @@ class Checkpoints:
     def _bare(self, key: str) -> None:
         """Rewrite a checkpoint without tombstones, if it has any.
 
-        Otherwise they would stay for a hundred years, the time for which the table tells other engines to keep removed
-        files.
+        Otherwise they would stay for a hundred years, because the table makes other engines keep removed files that
+        long.
         """
         actions = pq.read_table(pa.BufferReader(self._store.read(key)))
         bare = actions.filter(pc.is_null(actions["remove"]))

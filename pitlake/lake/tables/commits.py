@@ -21,7 +21,7 @@ ENGINE = "pitlake"
 
 
 def added(name: str, file: NewFile | DataFile, *, same_rows: bool) -> Action:
-    """Return the action that adds a file. same_rows: whether the file's rows were already in other files."""
+    """Return the action that adds a file. same_rows: whether other files already had the file's rows."""
     stats = {
         "numRecords": file.rows,
         "minValues": {clock.AVAILABLE_AT: _millis(floor_millis(file.lo))},

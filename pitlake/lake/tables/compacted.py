@@ -1,8 +1,8 @@
 """Compacted periods: all rows of a year or a month of a table in one file that sessions can use directly.
 
-Its bytes depend only on its rows. The rows are sorted and lack `observed_at`, which no session may see; a second file
-has that column, row by row (table "observed/<dataset>"). Compaction writes such files. Until compaction has run, a
-session's parent writes files of the same form. `upkeep/compact.py` decides which files are compacted.
+The bytes of such a file depend only on its rows. The rows are sorted and lack `observed_at`, which no session may see.
+A second file has that column, row by row (table "observed/<dataset>"). Compaction writes such files. Until it has run,
+a session's parent writes files of the same form. `upkeep/compact.py` decides which files are compacted.
 """
 
 from collections.abc import Iterable, Iterator
@@ -52,17 +52,17 @@ class Form:
         return Form(schema, tuple(name for name in self.order if name not in names), self.group_rows)
 
     def positions(self, rows: pa.Table) -> pa.Array:
-        """Return the positions that put rows in order."""
+        """Return the positions that sort rows into the form's order."""
         keys = pa.table({name: _ranked(rows[name]) for name in self.order})
         return pc.sort_indices(keys, sort_keys=[(name, "ascending") for name in self.order])
 
     def arranged(self, rows: pa.Table) -> pa.Table:
-        """Return rows in order, in one piece."""
+        """Return the rows in the form's order, in one piece."""
         return take_rows(rows, self.positions(rows)).combine_chunks()
 
 
 def _ranked(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
-    """Return numbers in place of texts, in the same order, because they are sorted in half the time."""
+    """Replace strings by numbers in the same order, because numbers are sorted in half the time."""
     if not pa.types.is_string(column.type) or column.nbytes > MOST_TEXT_BYTES:
         return column
     coded = column.combine_chunks().dictionary_encode()
@@ -78,7 +78,7 @@ def observed_table_name(dataset: str) -> str:
 
 def form_of_rows(dataset: Dataset) -> Form:
     *instants, content_hash = dataset.revision_order
-    # The hash is last, so that rows of one instant follow each other by their names and compress well.
+    # The hash is last, so that rows of one instant are sorted by their names and compress well.
     order = tuple(dict.fromkeys((dataset.entity, *instants, *dataset.identity, content_hash)))
     every = Form(dataset.arrow_schema, order, _TEXTS if dataset.searched else ROW_GROUP_ROWS)
     return every.without(frozenset({OBSERVED_AT}))
@@ -89,7 +89,7 @@ def form_of_tombstones() -> Form:
 
 
 def form_of(dataset: Dataset, table: str) -> Form | None:
-    """Return how the compacted files of one of a dataset's tables are laid out; None if the table is not compacted."""
+    """Return the layout of the compacted files of a dataset's table; None if the table is not compacted."""
     if table == dataset.name:
         return form_of_rows(dataset)
     return form_of_tombstones() if table == superseded_table_name(dataset.name) else None
@@ -101,7 +101,7 @@ def new_name(period: str) -> str:
 
 
 def write(tables: Iterable[pa.Table], file: object, group_rows: int) -> None:
-    """Write one or more tables, in order, with a layout that is derived from the first table."""
+    """Write one or more tables, in order, with a layout derived from the first table."""
     with ExitStack() as stack:
         writer = None
         for rows in tables:
@@ -115,7 +115,7 @@ def write(tables: Iterable[pa.Table], file: object, group_rows: int) -> None:
 
 
 def stored_schema(file: DataFile, schema: pa.Schema) -> pa.Schema:
-    """Return the schema of a table's file, given the schema of the table's rows."""
+    """Return the schema of a file of a table whose rows have this schema."""
     if file.form is None or OBSERVED_AT not in schema.names:
         return schema
     return schema.remove(schema.get_field_index(OBSERVED_AT))
@@ -143,14 +143,14 @@ def reaching(files: Iterable[DataFile], since: Bound, until: Bound) -> list[Data
 
 
 def count(source: BinaryIO, since: Bound, until: Bound) -> int:
-    """Return the number of rows of a file from `since` to `until`, of which at least one must be set."""
+    """Return the number of a file's rows from `since` to `until`, of which at least one must be set."""
     _, mask = _wanted(pq.ParquetFile(source), since, until)
     return pc.sum(mask).as_py() or 0
 
 
 def read(source: BinaryIO, names: list[str], since: Bound, until: Bound) -> pa.Table:
-    """Return the rows from `since` to `until`, with the requested columns as far as the file has them. Texts may be
-    dictionary-encoded: see `shaped`.
+    """Return the rows from `since` to `until`, with those of the requested columns that the file has. Strings may be
+    dictionary-encoded; see `shaped`.
     """
     file = pq.ParquetFile(source)
     schema = file.schema_arrow
@@ -164,7 +164,7 @@ def read(source: BinaryIO, names: list[str], since: Bound, until: Bound) -> pa.T
     if kept_rows < len(mask):
         leaves, row_groups = _leaves(file), [file.metadata.row_group(number) for number in groups]
         texts = [field.name for field in schema if pa.types.is_string(field.type)]
-        # Only repeated texts are cheaper to copy from a dictionary.
+        # Only repeated strings are cheaper to copy from a dictionary.
         coded = [name for name in texts if all(group.column(leaves[name]).has_dictionary_page for group in row_groups)]
         file = pq.ParquetFile(source, metadata=file.metadata, read_dictionary=coded)
     rows = file.read_row_groups(groups, columns=schema.names, use_threads=len(groups) > 1).select(schema.names)
@@ -184,7 +184,7 @@ def _wanted(file: pq.ParquetFile, since: Bound, until: Bound) -> tuple[list[int]
 
 
 def _leaves(file: pq.ParquetFile) -> dict[str, int]:
-    """Return the numbers of a file's value columns, by their paths."""
+    """Return the numbers of a file's value columns by their paths."""
     return {file.schema.column(number).path: number for number in range(file.metadata.num_columns)}
 
 
@@ -202,7 +202,7 @@ def _shaped(rows: pa.Table, field: pa.Field) -> pa.ChunkedArray | pa.Array:
 
 
 def _may_hold(group: pq.RowGroupMetaData, instants: int | None, since: Bound, until: Bound) -> bool:
-    """Return whether a row group may have rows between the two. instants: the position of the column of instants."""
+    """Return whether a row group may have rows from `since` to `until`. instants: the number of that column."""
     statistics = None if instants is None else group.column(instants).statistics
     if statistics is None or not statistics.has_min_max:
         return True

@@ -40,12 +40,12 @@ CONFIGURATION: dict[str, str | None] = {
 
 
 def table_key(table: str) -> str:
-    """Return the key of a lake table below the root. No further table of a dataset has a dataset's name."""
+    """Return the key of a lake table below the root: tables/NAME for the rows of a dataset."""
     return table if "/" in table else f"tables/{table}"
 
 
 def _log(table: str) -> str:
-    """The folder of a table's commits."""
+    """Return the folder of a table's commits."""
     return f"{table_key(table)}/_delta_log"
 
 
@@ -74,7 +74,7 @@ class DeltaTables:
         self._beside: dict[str, tuple[TableState, int, TableState]] = {}
 
     def state(self, table: str, version: int | None) -> TableState:
-        """Return the files of one Delta version of a table; none for a table that is not pinned."""
+        """Return the files of one Delta version of a table; none if the table is not pinned."""
         if version is None:
             return EMPTY
         state = self._states.get((table, version))
@@ -164,13 +164,13 @@ class DeltaTables:
     ) -> int:
         """Commit on top of the pinned version `base` and return the new Delta version, which is not visible yet.
 
-        removed: the files that a compaction replaces. A commit that removes files is rare, and is followed by a
-        checkpoint. Versions after `base` that no entry pins (from crashed or overtaken writers) are undone in the same
-        commit. A new table without a file is created and pinned. Raises LakeConflict if another writer commits first,
-        PastChanged if the result is not the expected one.
+        removed: the files that a compaction replaces. A commit that removes files is rare, and a checkpoint follows it.
+        Versions after `base` that no entry pins (from crashed or overtaken writers) are undone in the same commit. A
+        new table without a file is created and pinned. Raises LakeConflict if another writer commits first, PastChanged
+        if the result is not as expected.
         """
         latest = self._as_contracted(table, schema, self.latest(table, base))
-        if base is None:  # The process that created the table may have died before the table was on the disk.
+        if base is None:  # The creating process may have died before the table was on disk.
             self._store.settle(_commit_key(table, 0))
         pinned = self._by_name(table, base)
         live = pinned if latest == base else self._by_name(table, latest)
@@ -195,7 +195,7 @@ class DeltaTables:
             raise LakeConflict(f"another writer committed to {table} first; nothing was published")
 
     def _maintain(self, table: str, version: int, *, compacted: bool) -> None:
-        """Keep the log small and quick to read, as far as this writer is permitted to. A vacuum does the rest."""
+        """Keep the log small and quick to read, within this writer's permissions. A vacuum does the rest."""
         checkpoints = self._checkpoints(table)
         with suppress(LakeError, OSError, DeltaError):
             if (version + 1) % BLOCK == 0:
@@ -269,7 +269,7 @@ class DeltaTables:
             return delta
 
     def _load(self, table: str, version: int) -> TableState:
-        """Read the log without Delta, which would first list the whole log."""
+        """Read the log without Delta, which would list the whole log first."""
         files = self._history(table).files(version, *self._read_before(table, version))
         if version > self._newest.get(table, _UNREAD)[0]:
             self._newest[table] = version, files
@@ -278,7 +278,7 @@ class DeltaTables:
     def _read_before(self, table: str, version: int) -> tuple[int, Files]:
         """Return the version from which to continue reading, and its files.
 
-        It is the newest version that was read before or that has a checkpoint.
+        It is the newest version that has a checkpoint or was read before.
         """
         read = self._newest.get(table, _UNREAD)
         since, files = read if read[0] <= version else _UNREAD
@@ -297,7 +297,7 @@ class DeltaTables:
 
 
 def _read(work: Callable[[], Result]) -> Result:
-    """Read through Delta, and try once more after a failure, because an object store may truncate a reply."""
+    """Read through Delta. Try once more after a failure, because an object store may truncate a response."""
     try:
         return work()
     except TableNotFoundError:
@@ -316,7 +316,7 @@ def _same_columns(stored: Schema | None, contract_schema: Schema) -> bool:
 
 
 def _refuse_change(table: str, stored: Schema, contract_schema: Schema) -> None:
-    """Raise LakeError unless the contract's schema is the stored one with further nullable columns."""
+    """Raise LakeError unless the contract's schema only adds nullable columns to the stored schema."""
     fields = {field.name: field for field in contract_schema.fields}
     for field in stored.fields:
         new = fields.pop(field.name, None)
@@ -346,6 +346,6 @@ def _spelled(field: Field) -> str:
 
 
 def _stored(schema: pa.Schema) -> pa.Schema:
-    """The schema that Delta records for a table. Rows of compacted files have no `observed_at`."""
+    """Return the schema that Delta records for a table. Rows of compacted files have no `observed_at`."""
     fields = [field.with_nullable(True) if field.name == clock.OBSERVED_AT else field for field in schema]
     return pa.schema([*fields, _MONTH])

@@ -1,8 +1,8 @@
 """The history of a Delta table: the files that its commits added and removed.
 
 Each full block of commits is summarised in one small file next to the table's rows, so that any version can be read
-from a few files even if the log has thousands. The commits stay. A block is derived from the commits and may be removed
-at any time.
+from a few files even if the log has thousands. The commits are kept. A block is derived from them and may be removed at
+any time.
 """
 
 import json
@@ -41,7 +41,7 @@ class History:
         self._store, self._key = store, key
 
     def changes(self, first: int, last: int) -> Iterator[CommitChange]:
-        """Return the changes of each of these commits, in order. Raises LakeFault for a missing or unreadable one."""
+        """Return the changes of each of these commits, in order. Raises LakeFault if one is missing or unreadable."""
         first_block = first + -first % BLOCK
         yield from self._read(first, min(first_block - 1, last))
         blocks = each(self._read_block, range(first_block // BLOCK, last // BLOCK + 1), self._store.at_once)

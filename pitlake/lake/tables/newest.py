@@ -1,4 +1,4 @@
-"""The newest record of a dataset, by which it is fresh or stale."""
+"""The newest record of a dataset, which decides whether the dataset is fresh or stale."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -15,8 +15,8 @@ def newest_record(
 ) -> datetime | None:
     """Return the newest available_at of a row that is the first of its key; None without rows.
 
-    A change that a poll found is dated by that poll and says nothing about new records. In a source-dated history every
-    statement is new. fetch: makes files readable at their paths.
+    A change that a poll found is dated by that poll and is not a new record. In a source-dated history every statement
+    is new. fetch: makes files readable at their paths.
     """
     if dataset.revised_at == HISTORY:
         return max((file.hi for file in files), default=None)

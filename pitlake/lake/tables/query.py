@@ -22,8 +22,8 @@ CONFIG = {"autoinstall_known_extensions": "false", "python_enable_replacements":
 
 @contextmanager
 def calculator(threads: int | None = None, **tables: pa.Table) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Yield a connection with the given Arrow tables by name, closed at the end, with this many threads (default: as
-    many as are useful). Raises LakeError when a file can't be read.
+    """Yield a connection with the given Arrow tables, and close it at the end. threads: their number (default: as many
+    as are useful). Raises LakeError if a file can't be read.
     """
     connection = _instance(os.getpid(), threads or workers()).cursor()
     try:
@@ -55,7 +55,7 @@ def columns(names: Iterable[str], prefix: str = "") -> str:
 
 
 def reading(files: Iterable[DataFile], schema: pa.Schema | None = None) -> str:
-    """Return the FROM expression over these Parquet files, with `observed_at` of compacted ones from their companions.
+    """Return the FROM expression over Parquet files. `observed_at` of compacted files comes from their companions.
 
     With a schema, columns that older files lack are null. This opens every file first, so omit the schema if a query
     reads only columns that all files have.

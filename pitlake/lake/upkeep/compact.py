@@ -1,8 +1,8 @@
 """Compaction: the files of a closed month, or of all months of a closed year, become one compacted file.
 
-Rows are never merged, dropped or changed. The new file is read back, and its rows are compared with the old ones before
-anything becomes visible. Old files stay on disk for older versions until a vacuum. Sessions never receive gap files
-directly, so gaps are merged by month.
+Rows are never merged, dropped or changed. Before anything becomes visible, the new file is read back and its rows are
+compared with the old ones. Old files stay on disk for older versions until a vacuum. Gaps are merged by month, because
+sessions never receive gap files directly.
 """
 
 import re
@@ -108,7 +108,7 @@ class Compactor:
         return Compacted(dataset.name, entry.version, bool(pins), **counts, rows=rows)
 
     def _mergeable(self, dataset: Dataset, table: str, base: Entry, before: str | None) -> dict[str, list[DataFile]]:
-        """Return the files of each closed period that are not one file yet, or that have another form than today's."""
+        """Return the files of each closed period that has several files or a file of an outdated form."""
         prefix = f"{self._store.path(table_key(table))}/"
         files = self._tables.pinned(table, base.tables).files
         months = {file: month_of_file(file.path.removeprefix(prefix)) for file in files}
@@ -136,7 +136,7 @@ class Compactor:
 
     @staticmethod
     def _digest(schema: pa.Schema, files: list[DataFile]) -> tuple[int, ...]:
-        """Return a digest of the multiset of rows over every column: count, sum and xor of row hashes."""
+        """Return a digest of the multiset of rows over all columns: count, sum and xor of row hashes."""
         with calculator() as sql:
             hashes = f"SELECT hash({columns(schema.names)}) AS row FROM {reading(files, schema)}"
             totals = sql.sql(f"SELECT count(*), sum(row::HUGEINT), bit_xor(row) FROM ({hashes})").fetchall()

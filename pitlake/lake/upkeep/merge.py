@@ -34,7 +34,7 @@ class Merged:
 
 
 def merge_period(store: Store, dataset: Dataset, table: str, period: str, files: list[DataFile]) -> Merged:
-    """Write the rows of all these files as one file."""
+    """Write the rows of these files as one file."""
     form, schema = compacted.form_of(dataset, table), table_schema(dataset, table)
     if form is None:
         gaps = pa.concat_tables([_rows(schema, file) for file in files])
@@ -53,7 +53,7 @@ def as_data_file(store: Store, table: str, merged: Merged) -> DataFile:
 
 
 def _arranged(schema: pa.Schema, form: Form, files: list[DataFile], starts: tuple[int, ...]) -> Iterator[pa.Table]:
-    """Yield all rows in parts, which are written one after the other."""
+    """Yield all rows in parts, to be written one after the other."""
     for since, until in compacted.spans(starts, None, None):
         tables = [_rows(schema, file, since, until) for file in compacted.reaching(files, since, until)]
         yield from _in_order(_whole_columns(tables), form)
@@ -68,8 +68,8 @@ def _in_order(rows: pa.Table, form: Form) -> Iterator[pa.Table]:
 
 
 def _whole_columns(tables: list[pa.Table]) -> pa.Table:
-    """Return the rows of tables as one. The list is emptied, and columns are copied one by one: the copies of a large
-    month then take the place of its parts in memory.
+    """Return the rows of tables as one table. The list is emptied and columns are copied one by one, so that the copies
+    of a large month replace its parts in memory.
     """
     if not tables:
         return pa.table({})
@@ -78,13 +78,13 @@ def _whole_columns(tables: list[pa.Table]) -> pa.Table:
     schema, columns = whole.schema, whole.columns
     del whole
     for place in range(len(columns)):
-        with suppress(pa.ArrowInvalid):  # Texts of more than 2 GiB stay in parts.
+        with suppress(pa.ArrowInvalid):  # More than 2 GiB of text stays in parts.
             columns[place] = columns[place].combine_chunks()
     return pa.Table.from_arrays(columns, schema=schema)
 
 
 def _split(parts: Iterable[pa.Table], form: Form, observed: list[pa.Table]) -> Iterator[pa.Table]:
-    """Yield the columns that sessions may see; `observed_at` goes to `observed`."""
+    """Yield the columns that sessions may see, and append `observed_at` to `observed`."""
     for part in parts:
         if OBSERVED_AT in part.column_names:
             observed.append(part.select(OBSERVED_SCHEMA.names))

@@ -1,10 +1,10 @@
 """Retraction: a new lake version without the rows of one run, as if the run had never happened.
 
-Each table of the run's datasets goes back to its state before the run. Then the later runs are published again in their
-order, from their rows and the journal, without the polls of the run. Rows that a later run found unchanged therefore
-stay, dated by that run, unless they are withdrawn with it: a later mount repeats what its table still has. All this is
-done in Delta commits that no version shows, and one log entry makes the last one visible. Older versions keep their
-files. The entry also says how the lake was at each instant since the run, without it.
+Each table of the run's datasets returns to its state before the run. Then the later runs are published again in order,
+from their rows and the journal, without the polls of the run. Rows that a later run found unchanged therefore stay,
+dated by that run. Rows that a later mount repeats may also be withdrawn. All this happens in Delta commits that no
+version shows, and one log entry makes the last one visible. Older versions keep their files. The entry also has the
+state of the lake at each instant since the run, without it.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -43,8 +43,8 @@ Restated = list[tuple[int, Mapping[str, int]]]
 
 @dataclass(frozen=True)
 class Retracted:
-    """The result of a retraction. version: the new version; None for a dry run. rows, gaps: by dataset, those that the
-    run had published. derived_later: the derived datasets that other runs have published since, each with the run.
+    """The result of a retraction. version: the new version; None for a dry run. rows, gaps: the numbers that the run
+    had published, by dataset. derived_later: derived datasets published since, each with its run.
     """
 
     run_id: str
@@ -56,7 +56,7 @@ class Retracted:
 
 @dataclass(frozen=True)
 class Step:
-    """A publish of a later run. `key`: that of its files in the journal, if it has some."""
+    """A publish of a later run. `key`: the key of its files in the journal, if there are any."""
 
     place: Place
     dataset: str
@@ -66,7 +66,7 @@ class Step:
 
 
 class Retractor:
-    """Retracts runs from one lake. contracts: those of all its datasets."""
+    """Retracts runs from one lake. contracts: the contracts of all its datasets."""
 
     def __init__(self, store: Store, log: LakeLog, tables: DeltaTables, contracts: Mapping[str, Dataset]) -> None:
         self._store, self._log, self._tables, self._contracts = store, log, tables, contracts
@@ -74,10 +74,10 @@ class Retractor:
     def retract(self, run_id: str, reason: str, *, repeats: str | None, dry_run: bool) -> Retracted:
         """Publish a new version without a run, or only report what it published.
 
-        repeats: what becomes of its rows in later mounts of the same table: "withdraw" or "keep".
+        repeats: what to do with its rows in later mounts of the same table: "withdraw" or "keep".
 
-        Raises BadInput for a run that the lake does not have, that was retracted or that is not over, VersionVacuumed
-        if a vacuum removed files of the versions since the run, LakeConflict, ClockWentBack. Nothing is retracted then.
+        Raises BadInput for a run that is unknown, was retracted or has not ended, VersionVacuumed if a vacuum removed
+        files of the versions since the run, LakeConflict, ClockWentBack. Nothing is retracted then.
         """
         if not reason.strip():
             raise BadInput("reason", "is empty", "say why the run is retracted; the lake's history shows it")
@@ -127,7 +127,7 @@ class Retractor:
         return replace(result, version=entry.version)
 
     def _refuse_repeats(self, history: "History", mounts: Iterable[Step]) -> None:
-        """Raise BadInput if a later mount has rows of the run: only its user knows if they are wrong there, too."""
+        """Raise BadInput if a later mount has rows of the run: only the user knows if they are wrong there too."""
         for step in mounts:
             hashes = journal.rows_of(self._store, self._contracts[step.dataset], step.key)["content_hash"]
             rows = pc.sum(pc.is_in(history.contents({history.run_id}, step), hashes)).as_py()
@@ -173,7 +173,7 @@ class Retractor:
     def _staged(self, history: "History", dataset: Dataset, step: Step) -> Staged:
         """Return what a run staged: its rows in the lake that are dated as staged, and its records in the journal."""
         rows, gaps = self._rows(history, dataset, step), journal.gaps_of(self._store, step.key)
-        # A mount after the retraction states these rows itself; they stay, as when it was published.
+        # A mount after the retraction states these rows itself, so they stay as when it was published.
         gone = {run_id for run_id, version in history.withdrawn.items() if step.place.version < version}
         withdrawn = history.contents(gone, step)
         rows = rows.filter(pc.invert(pc.is_in(rows["content_hash"], withdrawn)))
@@ -227,7 +227,7 @@ class Retractor:
 
 
 class History:
-    """The versions of a lake, and where the run to retract and the later ones stand among them."""
+    """The versions of a lake, and the places of the run to retract and of later runs among them."""
 
     def __init__(self, store: Store, log: LakeLog, tables: DeltaTables, run_id: str, names: Collection[str]) -> None:
         self._store, self._tables, self.run_id = store, tables, run_id
@@ -269,8 +269,8 @@ class History:
 
     @cached_property
     def before(self) -> dict[str, int]:
-        """Return the Delta versions just before the run, without the runs that were retracted since. A run that
-        changed nothing then may have rows now, because they were those of a retracted run.
+        """Return the Delta versions just before the run, without the runs that were retracted since. A run that changed
+        nothing may own rows now, if its rows were also those of a retracted run.
         """
         is_recorded = self.start.at > 0 or not self.start.unchanged
         return {**self.entries[self.first].tables, **self._last.restated_at(self.instant_of(self.start) - is_recorded)}
@@ -290,7 +290,7 @@ class History:
         return sorted(later, key=lambda step: step.place)
 
     def _observed(self, entry: Entry) -> int:
-        """Return the observation of a publish, as its rows or gaps have it."""
+        """Return the instant of a publish's observation, according to its rows or gaps."""
         place = Place(entry.version)
         for file in (*self.added(entry.dataset, place), *self.added(gap_table_name(entry.dataset), place)):
             self._store.fetch([file])
@@ -298,7 +298,7 @@ class History:
         raise LakeError(f"version {entry.version} shows no file of its run; restore the lake from a copy")
 
     def contents(self, runs: Collection[str], step: Step) -> pa.ChunkedArray:
-        """Return the hashes of the rows of a step's dataset that runs published before it. Raises VersionVacuumed."""
+        """Return the hashes of rows that these runs published before a step, in its dataset. Raises VersionVacuumed."""
         hashes = [pa.array([], pa.binary())]
         for entry in self.publishes:
             if entry.run_id in runs and entry.dataset == step.dataset and Place(entry.version) < step.place:
@@ -326,7 +326,7 @@ class History:
         return self._tables.pinned(table, self.entries[version].tables).files
 
     def instant_of(self, place: Place) -> int:
-        """Return when a publish was over, in microseconds."""
+        """Return the instant at which a publish had ended, in microseconds."""
         return place.at if place.unchanged and place.at else clock.micros(self.entries[place.version].committed_at)
 
     def tables_at(self, version: int) -> dict[str, int]:
@@ -350,7 +350,7 @@ def _tables_of(name: str) -> tuple[str, ...]:
 
 
 def _by_partition(rows: pa.Table, days: pa.ChunkedArray, partitions: Sequence[str]) -> tuple[pa.Table, Positions]:
-    """Return rows in the order of their partitions, and the number of each one's partition."""
+    """Return the rows sorted by partition, and the number of each row's partition."""
     number = as_numbers(pc.index_in(days, pa.array(partitions, pa.string())).cast(pa.int64()))
     order = np.argsort(number, kind="stable")
     return rows.take(pa.array(order)), number[order]

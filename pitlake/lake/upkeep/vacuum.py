@@ -1,8 +1,8 @@
 """Vacuum: remove the files that no kept version needs; versions that lose files are marked first.
 
-It keeps the newest version, every version that was the newest at some instant within the last `keep`, and those that
-receipts need. Files that no version ever showed are leftovers of crashed runs: they are removed once older than
-`grace`, which must be longer than any run takes to publish. A dry run, the default, only reports.
+It keeps the newest version, every version that was the newest at some instant within the last `keep`, and versions that
+receipts need. Files that no version ever showed are leftovers of crashed runs. They are removed once they are older
+than `grace`, which must be longer than any publish takes. A dry run, the default, only reports.
 """
 
 from bisect import bisect_left
@@ -57,7 +57,7 @@ def vacuum(
 ) -> Vacuumed:
     """Remove the files that no kept version needs.
 
-    Raises LakeNotFound if a version to be kept never existed, LakeFault for an incomplete Delta log, ClockWentBack.
+    Raises LakeNotFound if a version to keep never existed, LakeFault for an incomplete Delta log, ClockWentBack.
     """
     now = log.now()
     committed, owner, pins = _read(log)
@@ -91,8 +91,8 @@ def _removed(
     deadline: float | None,
     dry_run: bool,
 ) -> Vacuumed:
-    """Remove the files that no version of the mask needs. owner: the version of each state. deadline: the time in
-    seconds before which leftovers were written; None to leave them.
+    """Remove the files that no version in the mask needs. owner: the version of each state. deadline: the time in
+    seconds before which leftovers must have been written; None to keep leftovers.
     """
     if not dry_run:
         for table in pins:
@@ -129,8 +129,8 @@ def _removed(
 def _read(log: LakeLog) -> tuple[list[datetime], Versions, Pins]:
     """Return the commit time of each version, and for each state of the lake its version and the pinned Delta versions.
 
-    The first states are those of the versions in order. A retraction has further ones: how the lake was before it,
-    without the retracted runs.
+    The first states are those of the versions in order. A retraction adds states of the lake before it, without the
+    retracted runs.
     """
     entries = sorted(log.entries(), key=lambda entry: entry.version)
     states = [(entry.version, entry.tables) for entry in entries]
@@ -158,7 +158,7 @@ def _files_of(
 def _losing_files(
     table_spans: Mapping[str, tuple[int, Spans]], pins: Pins, expired: Container[str], count: int
 ) -> Flags:
-    """Return the states, of `count` in all, that lose files."""
+    """Return which of the `count` states lose files."""
     losing = np.zeros(count, bool)
     for table, (latest, spans) in table_spans.items():
         change = np.zeros(latest + 2, np.int64)

@@ -1,8 +1,8 @@
-"""The process of one session, from the fork to its end: it takes the files, seals itself, opens the files and answers.
+"""The process of one session, from the fork to its end. It takes the files, seals itself, opens the files and answers.
 
-It has only the files and statements from its parent, and its own copy of the zygote's blank DuckDB. The zygote starts
-it. protocol.py defines its messages, sandbox.py the seal, and engine.py runs the SQL. Its first thread reads the
-socket; a second thread, started after the seal, runs the queries, so that a query can be interrupted.
+It has only the files and statements from its parent, and a separate copy of the zygote's blank DuckDB. The zygote
+starts it. protocol.py defines its messages, sandbox.py seals it, and engine.py runs the SQL. Its first thread reads the
+socket. A second thread, started after the seal, runs the queries, so that a query can be interrupted.
 """
 
 import json
@@ -35,7 +35,7 @@ from pitlake.session.sealed.protocol import (
 from pitlake.session.sql import engine
 
 _CHUNK = 1 << 18
-# DuckDB starts no threads if it can't read its control group. In its own root there is no control group.
+# DuckDB starts no threads if it can't read its control group, which its own root does not have.
 _READABLE_WITHOUT_OWN_ROOT = ("/proc/self/cgroup", "/sys/fs/cgroup")
 
 
@@ -95,7 +95,7 @@ def _seal(memory: int, files: int, separated: bool) -> bool:
 
 
 class QueryServer:
-    """Answers the parent's queries, one at a time."""
+    """A server that answers the parent's queries, one at a time."""
 
     def __init__(self, end: ChildEnd, connection: duckdb.DuckDBPyConnection, bound: bool) -> None:
         self._end, self._connection, self._bound = end, connection, bound
@@ -134,7 +134,7 @@ class QueryServer:
                 os._exit(1)
 
     def _changed(self, kind: bytes, order: dict[str, Any], body: bytes) -> OrderEnd:
-        """Load rows, or show the files of a later instant, which the parent has filled by now."""
+        """Load rows, or show the files of a later instant, which the parent has already filled."""
         try:
             if kind == LOAD:
                 engine.load(self._connection, order["name"], pa.ipc.open_stream(body).read_all())
@@ -165,7 +165,7 @@ class QueryServer:
 
 
 class _Sink:
-    """The target of Arrow's stream writer: it collects small writes and sends DATA frames."""
+    """The target of Arrow's stream writer. It collects small writes and sends DATA frames."""
 
     closed = False
 

@@ -1,4 +1,4 @@
-"""Calls of the kernel through the C library, which raise where the kernel refuses."""
+"""Kernel calls through the C library. They raise an error if the kernel refuses."""
 
 import ctypes
 import os
@@ -11,7 +11,7 @@ libc.syscall.restype = ctypes.c_long
 
 
 def call(function: Callable[..., int], *arguments: object) -> int:
-    """Return what a function of the C library returns. Raises OSError where it is negative."""
+    """Return the result of a function of the C library. Raises OSError if it is negative."""
     result = function(*arguments)
     if result < 0:
         error = ctypes.get_errno()
@@ -20,5 +20,5 @@ def call(function: Callable[..., int], *arguments: object) -> int:
 
 
 def gain_no_privileges() -> None:
-    """Renounce the privileges that running a program could give, which Landlock and seccomp demand."""
+    """Renounce privileges that running a program could give. Landlock and seccomp require this."""
     call(libc.prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)

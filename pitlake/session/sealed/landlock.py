@@ -1,4 +1,4 @@
-"""Landlock, the kernel's rules of which paths a process may open: its three system calls."""
+"""The three system calls of Landlock, the kernel's rules for the paths that a process may open."""
 
 import ctypes
 import os
@@ -16,15 +16,15 @@ _RIGHTS, _RIGHTS_WITH_IOCTL_DEV = (1 << 15) - 1, (1 << 16) - 1  # all up to trun
 
 
 def version() -> int:
-    """Return the version of the kernel's Landlock. Raises OSError where it has none."""
+    """Return the version of the kernel's Landlock. Raises OSError if there is none."""
     return _call(_CREATE_RULESET, None, ctypes.c_size_t(0), _VERSION)
 
 
 def restrict(rules: Iterable[tuple[str, int]]) -> None:
-    """Allow this thread and those it starts only the rights that are given for a path, permanently.
+    """Permanently restrict this thread, and those it starts, to the rights given for each path.
 
     Args:
-        rules: Paths with rights; those of a directory are the rights below it.
+        rules: Paths with rights; the rights of a directory apply below it.
 
     Raises:
         OSError: if a path does not exist, or the kernel refuses.

@@ -1,7 +1,7 @@
-"""The parent's handle on its zygote: start it once, fork sessions from it, end it with this process.
+"""The parent's side of its zygote, which starts once, forks sessions, and ends with this process.
 
 Each process has one zygote. The first sealed session (or `begin`, or `warm`) starts it, and all threads use it under a
-lock. zygote.py runs on the other side. This module imports no libraries, so that a zygote can load them meanwhile.
+lock. zygote.py is the other side. This module imports no libraries, so that the zygote can load them meanwhile.
 """
 
 import atexit
@@ -23,8 +23,8 @@ START_SECONDS = 30.0
 _GREETING = 1 + 32
 _ROOT = str(Path(__file__).resolve().parents[3])
 _ENVIRONMENT = {
-    # The zygote must have a single thread, because fork copies only one thread and the kernel refuses namespaces to a
-    # process with several.
+    # The zygote must have a single thread. fork copies only one thread, and the kernel refuses namespaces to processes
+    # with several.
     "JE_ARROW_MALLOC_CONF": "background_thread:false",
     "ARROW_DEFAULT_MEMORY_POOL": "system",
     # Every arena reserves 64 MiB of the address space that RLIMIT_AS bounds.
@@ -42,7 +42,7 @@ class Forked:
 
 
 class Zygote:
-    """The running zygote and the socket to it. It loads its libraries while `wait` has not been called."""
+    """The running zygote and the socket to it. It loads its libraries until `wait` is called."""
 
     def __init__(self) -> None:
         self.owner, self.ready, self.separated = os.getpid(), False, False
@@ -62,7 +62,7 @@ class Zygote:
         ours.settimeout(START_SECONDS)
 
     def wait(self) -> None:
-        """Wait until the zygote can fork. Raises IsolationUnavailable, and then it has ended."""
+        """Wait until the zygote can fork. Raises IsolationUnavailable after the zygote has ended."""
         from pitlake.session.sql.statements import fingerprint
 
         first = self._started()
@@ -123,9 +123,9 @@ _zygote: Zygote | None = None
 
 
 def begin() -> None:
-    """Start the zygote and don't wait for it: it loads its libraries while this process does something else.
+    """Start the zygote without waiting, so that it loads its libraries while this process does something else.
 
-    What fails here is reported by the first session.
+    The first session reports errors of the start.
     """
     global _zygote  # noqa: PLW0603  one zygote a process is the point
     with _lock, suppress(OSError):
@@ -133,8 +133,8 @@ def begin() -> None:
 
 
 def warm(datasets: Collection[str] = ()) -> None:
-    """Start the zygote and prepare it for sessions of these datasets (default: all that as-of sessions have), so that
-    the first session opens faster. Raises IsolationUnavailable.
+    """Start the zygote and prepare it for sessions of these datasets (default: all that as-of sessions have). The first
+    session then opens faster. Raises IsolationUnavailable.
     """
     from pitlake.session.sql.statements import installed
 
@@ -158,7 +158,7 @@ def fork(datasets: Collection[str]) -> Forked:
 
 
 def separated() -> bool:
-    """Return whether sessions get a root of their own here."""
+    """Return whether sessions get their own root here."""
     with _lock:
         return _running().separated
 
@@ -191,9 +191,9 @@ def _program(descriptor: int) -> str:
 
 
 def _library_path() -> list[str]:
-    """Return the folders where this process finds its libraries: no site, no environment, no current directory.
+    """Return the folders of this process's libraries, without site, environment and current directory.
 
-    The standard library is first, so that a user's html.py beside a script does not take the place of Python's.
+    The standard library is first, so that a user's html.py next to a script does not replace Python's.
     """
     standard = os.path.dirname(os.__file__)  # noqa: PTH120
     path = [entry for entry in sys.path if os.path.isabs(entry)]  # noqa: PTH117

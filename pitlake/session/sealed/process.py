@@ -1,7 +1,7 @@
-"""The parent's side of a sealed process: it hands files over, sends queries, enforces limits and ends the process.
+"""The parent's side of a sealed process. It hands over files, sends queries, enforces limits and ends the process.
 
-Its answers are not trusted: they are limited and validated, and a child that breaks the protocol is killed. This is
-isolation="process"; the other side is child.py, and the files come from visible/binding.py.
+The child's answers are not trusted. They are limited and validated, and a child that breaks the protocol is killed.
+This is isolation="process". The other side is child.py, and the files come from visible/binding.py.
 """
 
 import os
@@ -57,7 +57,7 @@ SPARE_FILES = 96
 """The empty files of a process that moves, for rows of later instants; `_LONGEST_COPY` limits the size of one."""
 _LONGEST_COPY = 32 << 20
 _FRAME_BYTES = 1 << 20
-_ALL_THREADS = 2  # for the id of a process's clock, as clock_getcpuclockid(3) computes it
+_ALL_THREADS = 2  # for a process's clock id, as clock_getcpuclockid(3) computes it
 _PADDING = 16 << 20  # bytes that Arrow's stream may add around and between values
 
 
@@ -65,7 +65,7 @@ _PADDING = 16 << 20  # bytes that Arrow's stream may add around and between valu
 class Reply:
     """The answer to a query.
 
-    `stateless`: whether later answers can't depend on the query. `reading`: the views and columns it reads, if
+    `stateless`: whether later answers are independent of the query. `reading`: the views and columns that it reads, if
     requested.
     """
 
@@ -129,9 +129,9 @@ class SealedProcess:
     def advance(self, binding: Binding, earlier: Binding, cut_cache: CutCache, opening: Opening) -> bool:
         """Hand over the rows that have become public since the earlier binding, and show them.
 
-        Return False if the process has no room for the new files or failed, and can't be used any more. A sealed
-        process can open nothing, so new rows are written into empty files that it received at its start. Raises the
-        errors of opening a session.
+        Return False if the process has no room for the new files or failed, and is no longer usable. A sealed process
+        can open nothing, so new rows are written into empty files that it received at its start. Raises the errors of
+        opening a session.
         """
         try:
             binding.deliver(cut_cache, self._fill, earlier)
@@ -144,7 +144,7 @@ class SealedProcess:
         return True
 
     def interrupt(self) -> None:
-        """Stop the running query, if there is one. From any thread."""
+        """Stop the running query, if there is one. Callable from any thread."""
         if self._running:
             self._send_interrupt()
 
@@ -207,7 +207,7 @@ class SealedProcess:
     def _fill(self, descriptor: int) -> int:
         """Return the number of this file in the process.
 
-        If the process lacks the file, copy its content into an empty file of the process.
+        If the process lacks the file, its content is copied into an empty file of the process.
         """
         identity = _identity(descriptor)
         if identity not in self._numbers:
@@ -267,7 +267,7 @@ class SealedProcess:
                 if reason == "keyboard":
                     raise KeyboardInterrupt
                 return end, stream, reason
-            else:  # This is the rest of an answer to an abandoned order.
+            else:  # The rest of an answer to an abandoned order.
                 stream = bytearray()
             if len(stream) > cap:
                 raise ProtocolError("the session sent more than was asked for")
@@ -292,15 +292,13 @@ class _NoRoom(Exception):
 
 
 def _identity(descriptor: int) -> tuple[int, ...]:
-    """Return the facts by which the file system identifies a file and its content."""
+    """Return the facts that identify a file and its content in the file system."""
     facts = os.fstat(descriptor)
     return facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns
 
 
 class _Parcel:
-    """Descriptors to send to the child, collected into frames. Making their files may take minutes, but sending a frame
-    must be quick.
-    """
+    """Descriptors for the child, collected into frames. Making files may take minutes, but a frame must be quick."""
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel

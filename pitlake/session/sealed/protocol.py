@@ -39,8 +39,8 @@ The kernel accepts at most 253, and received ones must stay below FIRST_FILE.
 
 @dataclass(frozen=True)
 class OrderEnd:
-    """The result of an order, as reported by the child. `stateless`: later answers can't depend on it. `reading`: what
-    its statement reads, if requested.
+    """The result of an order, as reported by the child. `stateless`: whether later answers are independent of it.
+    `reading`: what its statement reads, if requested.
     """
 
     order: int
@@ -51,7 +51,7 @@ class OrderEnd:
 
 
 class ProtocolError(Exception):
-    """The other side disconnected, was late, or broke the protocol. This error is caught within the package."""
+    """The other side disconnected, was late, or broke the protocol. The package catches this error."""
 
 
 class DeadlinePassed(ProtocolError):
@@ -59,7 +59,7 @@ class DeadlinePassed(ProtocolError):
 
 
 def file_name(index: int) -> str:
-    """Return the path at which a session sees a file: that of its descriptor, which reveals nothing about the lake."""
+    """Return the path at which a session sees a file. It is the descriptor's, which reveals nothing about the lake."""
     return f"/proc/self/fd/{FIRST_FILE + index}"
 
 
@@ -72,7 +72,7 @@ def encode_end(end: OrderEnd) -> bytes:
 
 
 def decode_end(payload: bytes | bytearray) -> OrderEnd:
-    """Decode the payload of an END frame, which may be dishonest. Raises ProtocolError."""
+    """Decode the untrusted payload of an END frame. Raises ProtocolError."""
     try:
         fields = json.loads(payload)
         order, truncated, stateless = int(fields["order"]), fields["truncated"] is True, fields["stateless"] is True
@@ -178,12 +178,12 @@ class ChildEnd:
         self._write(payload)
 
     def receive(self) -> tuple[bytes, bytes]:
-        """Return the next frame. Raises EOFError when the parent hung up."""
+        """Return the next frame. Raises EOFError if the parent hung up."""
         kind, length = HEADER.unpack(self._exactly(HEADER.size))
         return kind, self._exactly(length)
 
     def receive_files(self, expected: int) -> list[int]:
-        """Return the descriptors that follow a FILES frame. Only before the seal, which forbids recvmsg."""
+        """Return the descriptors after a FILES frame. Call it before the seal, which forbids recvmsg."""
         sock = socket.socket(fileno=os.dup(self._descriptor))
         with sock:
             _, received, _, _ = socket.recv_fds(sock, 1, expected)

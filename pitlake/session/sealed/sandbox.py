@@ -1,6 +1,6 @@
-"""The seal of a session's process: own root, no capabilities, rlimits, Landlock, seccomp, in this order.
+"""The seal of a session's process, in this order: its own root, no capabilities, rlimits, Landlock, seccomp.
 
-Landlock allows reading exactly the session's files. seccomp allows the calls that DuckDB needs to read and compute, and
+Landlock allows reading only the session's files. seccomp allows the calls that DuckDB needs to read and compute. It
 refuses every other call, including future ones: no write, no network, no process, no path. If the system allows it, the
 process gets its own root, so that not even stat() finds the lake. The child seals itself on its only thread before it
 opens a file, so that every later thread inherits the seal.
@@ -23,8 +23,8 @@ from pitlake.session.sealed.seccomp import Argument, Call
 LEAST_LANDLOCK = 3
 """The first version that covers truncation. Later versions add network and signals, which seccomp covers here."""
 
-# These calls are allowed with any argument. None of them takes a path, opens a file, sends a signal or writes to a file
-# that is not open.
+# These calls are allowed with any argument. None of them takes a path, opens a file, sends a signal or writes to a
+# closed file.
 _CALLS = (
     "read readv pread64 preadv write writev lseek close fstat "
     "mremap munmap brk madvise membarrier mincore "
@@ -34,7 +34,7 @@ _CALLS = (
     "getpid gettid getuid geteuid getgid getegid getrandom getrusage sysinfo uname exit exit_group"
 )
 
-# stat() works for any path in the root: see own_root. Similar calls are refused.
+# stat() works for any path in the root (see own_root). Similar calls are refused.
 _PATH_CALLS = {"x86_64": ("stat",), "aarch64": ("newfstatat",)}
 
 _UNNAMED = 0x400000  # The bit of O_TMPFILE that O_DIRECTORY lacks; not every system defines the name.
@@ -52,11 +52,11 @@ _LINUX_CAPABILITY_VERSION_3 = 0x20080522
 
 
 class Unsealable(Exception):
-    """The system lacks something the seal needs. The parent turns this into IsolationUnavailable."""
+    """The system lacks something that the seal needs. The parent turns this into IsolationUnavailable."""
 
 
 def lacking() -> str:
-    """Return the name of the part that this system lacks for sealed sessions; empty if it lacks none."""
+    """Return what this system lacks for sealed sessions; empty if it lacks nothing."""
     if platform.system() != "Linux":
         return f"Landlock and seccomp are Linux's, this is {platform.system()}"
     if platform.machine() not in seccomp.NUMBERS:
@@ -78,7 +78,7 @@ def die_with(parent: int) -> None:
 
 
 def separate() -> bool:
-    """Create own namespaces for mounts, network and IPC, with an empty root at /tmp. Returns False if not permitted.
+    """Create namespaces for mounts, network and IPC, with an empty root at /tmp. Return False if not permitted.
 
     The zygote does this once, on its only thread. The namespaces are invisible to other processes.
     """
@@ -101,7 +101,7 @@ def separate() -> bool:
 
 
 def own_root() -> bool:
-    """Make the empty tree at /tmp the root, with only this process's descriptors. Returns False if not permitted."""
+    """Make the empty tree at /tmp the root, with only this process's descriptors. Return False if not permitted."""
     try:
         call(libc.unshare, _CLONE_NEWNS)
         _mount("/proc/self/fd", "/tmp/proc/self/fd", None, _MS_BIND)  # noqa: S108
@@ -116,10 +116,10 @@ def own_root() -> bool:
 
 
 def cover(covered: Iterable[Path], read_only: Iterable[Path]) -> None:
-    """Give this process its own mounts, in which some places are empty and others read-only, permanently.
+    """Permanently give this process its own mounts, in which some places are empty and others read-only.
 
-    It and its children then have no capabilities and can't regain them: in their own namespace the mounts are locked
-    together. Raises OSError if the system permits no user namespaces.
+    The process and its children then have no capabilities and can't regain them, because the mounts are locked together
+    in their namespace. Raises OSError if the system permits no user namespaces.
     """
     user, group = os.geteuid(), os.getegid()
     call(libc.unshare, _CLONE_NEWUSER | _CLONE_NEWNS)
@@ -165,7 +165,7 @@ def limit(memory: int, files: int) -> None:
 
 
 def read_only_these(files: int, readable: Iterable[str] = ()) -> None:
-    """Use Landlock to allow opening only the session's files and `readable`, for reading."""
+    """Use Landlock so that only the session's files and `readable` can be opened, and only for reading."""
     rules = [(file_name(index), landlock.READ_FILE) for index in range(files)]
     for path in readable:
         if os.path.isdir(path):  # noqa: PTH112  pathlib is not worth its import here
@@ -176,7 +176,7 @@ def read_only_these(files: int, readable: Iterable[str] = ()) -> None:
 
 
 def allow_only_calls() -> None:
-    """Allow by seccomp only _CALLS, opening to read, threads and non-executable memory; the rest fails with EPERM."""
+    """Use seccomp to allow only _CALLS, opening to read, threads and non-executable memory. The rest gives EPERM."""
     machine = platform.machine()
     always = [Call(name) for name in (*_CALLS.split(), *_PATH_CALLS[machine])]
     seccomp.load(seccomp.program(machine, [*always, *_conditional(os.getpid())]))

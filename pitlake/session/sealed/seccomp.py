@@ -1,7 +1,7 @@
-"""seccomp, the kernel's filter of system calls, as a program of classic BPF.
+"""Programs in classic BPF for seccomp, the kernel's filter of system calls.
 
-A filter allows the calls it names, some of them only with certain arguments, and answers every other call, known or
-future, with EPERM.
+A filter allows the calls that it names, some of them only with certain arguments. All other calls, known or future,
+fail with EPERM.
 """
 
 import ctypes
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from pitlake.session.sealed import kernel
 
-# The numbers of the calls that a filter may name, on x86_64 and on aarch64; - where an architecture lacks the call.
+# The numbers of the calls that a filter may name, on x86_64 and aarch64; - if an architecture lacks the call.
 _TABLE = """
 read 0 63, readv 19 65, pread64 17 67, preadv 295 69, write 1 64, writev 20 66, lseek 8 62, close 3 57, fstat 5 80,
 mmap 9 222, mprotect 10 226, mremap 25 216, munmap 11 215, brk 12 214, madvise 28 233, membarrier 324 283,
@@ -50,7 +50,7 @@ class Argument:
     mask: int | None = None
 
     def instructions(self) -> list[tuple[int, int]]:
-        """Return code and operand of each instruction; after a comparison that fails the call is refused."""
+        """Return code and operand of each instruction. If a comparison fails, the call is refused."""
         low = _AT_ARGUMENTS + 8 * self.position
         if self.mask is not None:
             return [(_LOAD, low), (_AND, self.mask), (_JUMP_IF_EQUAL, self.value)]
@@ -60,7 +60,7 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call and what the filter does with it: allow it, under conditions on its arguments, or answer with an error."""
+    """A call and its treatment by the filter: allow it under conditions on its arguments, or return an error."""
 
     name: str
     conditions: tuple[Argument, ...] = ()
@@ -68,7 +68,7 @@ class Call:
 
 
 def program(machine: str, calls: Iterable[Call]) -> list[_Instruction]:
-    """Return the filter's instructions; calls that the architecture lacks are left out."""
+    """Return the filter's instructions, without calls that the architecture lacks."""
     instructions = [(_LOAD, 0, 0, _AT_ARCHITECTURE), (_JUMP_IF_EQUAL, 1, 0, _ARCHITECTURE[machine]), _REFUSE]
     instructions.append((_LOAD, 0, 0, _AT_NUMBER))
     for call in calls:
@@ -94,7 +94,7 @@ def _body(call: Call) -> list[_Instruction]:
 
 
 def load(instructions: list[_Instruction]) -> None:
-    """Apply a filter to this thread and those it starts, permanently. Raises OSError if the kernel refuses it."""
+    """Permanently apply a filter to this thread and those it starts. Raises OSError if the kernel refuses it."""
     code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *instruction) for instruction in instructions))
     kernel.gain_no_privileges()
     length_and_address = struct.pack("@HP", len(instructions), ctypes.addressof(code))

@@ -1,7 +1,7 @@
 """Reads a session's answer: Arrow IPC from an untrusted process.
 
-Bytes are limited before they are read. Anything that could expand to any size is refused: compressed buffers, by
-checking the messages first, and types whose values share bytes, by the schema. The table is fully validated before it
+Bytes are limited before they are read. Anything that could expand is refused: compressed buffers, which are found in
+the messages, and types whose values share bytes, which are found in the schema. The table is fully validated before it
 is returned.
 """
 
@@ -47,7 +47,7 @@ def table(stream: pa.Buffer, rows: int) -> pa.Table:
 
 
 def _is_plain(kind: pa.DataType, *, in_list: bool = False) -> bool:
-    """Return whether each value of the type has its own bytes, so that the received size limits the decoded size."""
+    """Return whether values of the type never share bytes, so that the received size limits the decoded size."""
     is_a = pa.types
     if is_a.is_null(kind):
         return not in_list
@@ -87,7 +87,7 @@ def _follow(message: memoryview, at: int) -> int:
 
 
 def _field(message: memoryview, base: int, number: int) -> int:
-    """Return the position of a flatbuffer table's field, 0 if it is absent."""
+    """Return the position of a flatbuffer table's field; 0 if it is absent."""
     vtable = base - struct.unpack_from("<i", message, base)[0]
     size = struct.unpack_from("<H", message, vtable)[0]
     slot = 4 + 2 * number

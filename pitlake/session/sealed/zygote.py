@@ -1,11 +1,11 @@
 """The warm process from which sessions are forked.
 
-It has loaded the libraries and prepared DuckDBs, and has no data of a lake or a caller.
+It has loaded the libraries and prepared DuckDBs. It has no data of a lake or a caller.
 
 A fork gives every session its own copy of a DuckDB, which saves most of the opening time. This is safe because neither
-the DuckDB nor this process has a second thread. The zygote learns only the names of a session's datasets: it receives
-them and a socket from its parent, forks, and returns the child's pid and pidfd. Everything else goes over that socket.
-The zygote and its children end when its parent's end closes. launcher.py starts it as a separate interpreter.
+the DuckDB nor this process has a second thread. The zygote receives only a socket and the names of a session's datasets
+from its parent, forks, and returns the child's pid and pidfd. Everything else goes over that socket. The zygote and its
+children end when the parent's end closes. launcher.py starts it as a separate interpreter.
 """
 
 import gc
@@ -39,7 +39,7 @@ class Prepared:
         self.refill()
 
     def of(self, names: tuple[str, ...]) -> "duckdb.DuckDBPyConnection":
-        """Return the DuckDB prepared with these datasets, created at the first call; drop the least recently used."""
+        """Return the DuckDB prepared with these datasets. The first call creates it and drops the oldest."""
         from pitlake.session.sql import engine
 
         if names not in self._of:
@@ -96,7 +96,7 @@ def main(descriptor: int) -> None:
                     os._exit(0)
             os.close(channel)
             _introduce(control, pid)
-            # A process that asks once and ends, such as a command, needs no reserve.
+            # A process with a single session, such as a command, needs no reserve.
             if not orders.poll(_IDLE_MILLISECONDS):
                 prepared.refill()
 

@@ -1,1 +1,1 @@
-"""One DuckDB connection of a session: its initial statements, its queries, and the checks of its answers."""
+"""A session's DuckDB connection: its initial statements, its queries, and the checks of its answers."""

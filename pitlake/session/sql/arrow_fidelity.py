@@ -1,4 +1,4 @@
-"""The checks a result must pass to leave DuckDB unchanged. Arrow lacks some of DuckDB's types and limits others.
+"""Checks that Arrow can represent a result exactly. Arrow lacks some of DuckDB's types and limits others.
 
 A result that fails is refused with the next step, in the query's process, so that the session stays usable. A result
 that passes has no dictionary, union or view. Every value therefore has its own bytes, and a limit on bytes also limits
@@ -18,21 +18,21 @@ _NESTED = ("list", "array", "map", "struct")
 
 
 class Inexact(ValueError):
-    """A result that Arrow can't represent unchanged. The message names the column and the next step."""
+    """A result that Arrow can't represent exactly. The message names the column and the next step."""
 
     def __init__(self, column: str, problem: str) -> None:
         super().__init__(f'column "{column}" {problem}; cast it in the query, such as CAST(… AS VARCHAR)')
 
 
 def check_types(columns: Sequence[str], types: Sequence[DuckDBPyType]) -> None:
-    """Refuse types whose values would arrive as other values."""
+    """Raise Inexact for types whose values would change on the way."""
     for column, kind in zip(columns, types, strict=True):
         if changed := _changed(kind):
             raise Inexact(column, f"is of type {changed}, which can't leave the session unchanged")
 
 
 def spelled_out(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
-    """Return the same rows with ENUM values as text, because Arrow would pass them as codes."""
+    """Return the same rows with ENUM values as strings, because Arrow would pass them as codes."""
     if not any("ENUM(" in str(kind) for kind in relation.types):
         return relation
     columns = enumerate(zip(relation.types, relation.columns, strict=True), start=1)
@@ -42,13 +42,13 @@ def spelled_out(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
 
 
 def typed(schema: pa.Schema) -> pa.Schema:
-    """Return the schema with INTEGER for untyped nulls inside a list, so that every value has its own bytes."""
+    """Return the schema with INTEGER for untyped nulls in a list, so that every value has its own bytes."""
     fields = [field.with_type(_typed(field.type, in_list=False)) for field in schema]
     return pa.schema(fields, schema.metadata)
 
 
 def check_values(batch: pa.RecordBatch) -> None:
-    """Refuse values beyond their Arrow type, such as the extremes of TIME and HUGEINT."""
+    """Raise Inexact for values beyond their Arrow type, such as the extremes of TIME and HUGEINT."""
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         try:
             column.validate(full=True)

@@ -19,7 +19,7 @@ BATCH_ROWS = 32_768
 _LONGEST_MESSAGE = 8192
 _SETTINGS = ("SET TimeZone='UTC'", "SET enable_progress_bar=false", "SET parquet_metadata_cache=true")
 _READERS = 8  # threads that read ahead of a scan
-# Statements that only read. Any other may change the session, so that later answers depend on it.
+# Statements that only read. Any other statement may change the session and so affect later answers.
 _STATELESS = frozenset({"SELECT"})
 _FATAL = (duckdb.FatalException, duckdb.InternalException)
 
@@ -37,7 +37,7 @@ class MachineClock(ValueError):
 
 
 def connect() -> duckdb.DuckDBPyConnection:
-    """Open a private in-memory DuckDB that spills nowhere, loads nothing and has no thread of its own."""
+    """Open a private in-memory DuckDB that never spills, loads nothing and has no threads."""
     connection = duckdb.connect(
         ":memory:",
         config={
@@ -74,7 +74,7 @@ def allot(connection: duckdb.DuckDBPyConnection, *, threads: int, memory: int) -
 
 
 def register(connection: duckdb.DuckDBPyConnection, name: str, files: Sequence[str]) -> None:
-    """Register the rows of these Arrow files under a name. The files are mapped, so the rows need no memory."""
+    """Register the rows of these Arrow files under a name. The files are mapped, so rows need no memory."""
     connection.register(name, pa.concat_tables(pa.ipc.open_file(pa.memory_map(file)).read_all() for file in files))
 
 
@@ -103,10 +103,10 @@ def execute(connection: duckdb.DuckDBPyConnection, *texts: str) -> None:
 class RunningQuery:
     """A running query.
 
-    `stateless` tells whether later answers can't depend on it; `schema` is its Arrow schema; its batches come within
+    `stateless` is whether later answers are independent of it; `schema` is its Arrow schema; its batches stay within
     the limits. `rows` and `truncated` are final once the batches are read. views: the names to report in the `reading`
-    of a single SELECT, empty for no report. bound: whether the session has a T, so that a statement that reads the
-    machine's clock is refused.
+    of a single SELECT; empty for no report. bound: whether the session has a T, so that statements that read the
+    machine's clock are refused.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class RunningQuery:
             raise MachineClock(f"{name}() reads the machine's clock")
         self._connection, self._caps = connection, caps
         self.rows, self._bytes, self.truncated = 0, 0, False
-        # random(), uuid() and samples start with the same seed for every query, so that answers can be repeated.
+        # random(), uuid() and samples have the same seed in every query, so that answers can be repeated.
         # An aborted transaction refuses every statement except those that end it.
         with suppress(duckdb.TransactionException):
             execute(connection, "SELECT setseed(0.5)")
@@ -147,7 +147,7 @@ class RunningQuery:
         self.schema: pa.Schema = arrow_fidelity.typed(self._reader.schema)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows, and close the query in every case. Raises OverCap at a limit unless truncation is wanted."""
+        """Yield the rows, and always close the query. Raises OverCap at a limit unless rows may be truncated."""
         try:
             for batch in self._reader:
                 within = self._within(batch if batch.schema == self.schema else batch.cast(self.schema))
@@ -183,7 +183,7 @@ class RunningQuery:
 
 
 def _machine_clock(sql: str) -> str:
-    """Return the full name under which a script calls a function of the machine's clock, by DuckDB's scanner, or ""."""
+    """Return the full name by which a script calls a machine clock function, found by DuckDB's scanner, or ""."""
     if "system" not in sql.lower():
         return ""
     text = sql.encode()
@@ -200,7 +200,7 @@ def _machine_clock(sql: str) -> str:
 
 
 def _with_values(script: list[duckdb.Statement], parameters: Any) -> list[tuple[duckdb.Statement, Any]]:
-    """Return a script's statements, each with the parameters it names.
+    """Return a script's statements, each with the parameters that it names.
 
     Unused parameters go to the last statement, so that DuckDB refuses them.
     """
@@ -230,7 +230,7 @@ def failure(error: BaseException) -> Failure:
     kind, message = type(error).__name__, str(error)[:_LONGEST_MESSAGE]
     if isinstance(error, OverCap):
         return Failure("OverCap", message, limit=error.limit)
-    if "for regular string buffers" in message:  # One batch of Arrow can't hold 2 GiB of text.
+    if "for regular string buffers" in message:  # An Arrow batch can't hold 2 GiB of text.
         return Failure(kind, message, limit="bytes")
     if isinstance(error, (MemoryError, duckdb.OutOfMemoryException, pa.ArrowMemoryError)) or "bad_alloc" in message:
         return Failure(kind, message, limit="memory")

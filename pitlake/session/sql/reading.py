@@ -1,11 +1,10 @@
-"""Decides which views a caller's statement reads, and whether its rows are unchanged rows of one view.
+"""Decides which views a caller's statement reads, and whether it returns unchanged rows of one view.
 
 It uses DuckDB's own parser, in the process that runs the statement.
 
 Rows count as unchanged only if the statement is a single SELECT from one view that lists the view's columns under their
 own names. Filters, orders, limits and samples select rows and change none. Every field of the parse tree that this
-module does not name must be empty. A statement that uses additions of a later DuckDB is therefore never taken as
-proven.
+module does not name must be empty. A statement with features of a later DuckDB is therefore never taken as proven.
 """
 
 import json
@@ -40,9 +39,9 @@ _CHOOSING = {"ORDER_MODIFIER", "LIMIT_MODIFIER", "LIMIT_PERCENT_MODIFIER", "DIST
 
 @dataclass(frozen=True)
 class Reading:
-    """rows_of: the view whose rows the answer contains unchanged; None if that isn't proven.
+    """The views behind an answer. rows_of: the view whose rows it contains unchanged; None if that isn't proven.
 
-    views: the views that are read; None if unknown, so that all may be read.
+    views: the views that are read; None if unknown, so that any may be read.
     """
 
     rows_of: str | None = None
@@ -70,16 +69,16 @@ def read(connection: "duckdb.DuckDBPyConnection", sql: str, views: Collection[st
 
 
 def datasets_named(sql: str) -> list[str]:
-    """Return the datasets whose names occur as words in a text; empty if the answer might differ in a session of only
+    """Return the datasets whose names occur as words in SQL; empty if the answer might differ in a session of only
     these datasets.
 
-    A session of few datasets opens faster. A text that reads other datasets in some other way, such as `query_table`
-    with a computed name, fails in such a session. Repeat it in a session of all datasets.
+    A session of few datasets opens faster. SQL that reads datasets in another way, such as `query_table` with a
+    computed name, fails in such a session. Repeat it in a session of all datasets.
     """
     words = set(re.findall(r"\w+", sql.lower()))
     if not words.isdisjoint(_ABOUT_ALL) or any(word.startswith(_CATALOGS) for word in words):
         return []
-    # Unions too: a lake may have a dataset of its own under such a name.
+    # This includes unions, because a mounted table may have the name of a union.
     if not words.isdisjoint(_macros()):
         return []
     return [name for name in all_datasets() if not words.isdisjoint({name, f"{name}_revisions"})]
@@ -87,8 +86,8 @@ def datasets_named(sql: str) -> list[str]:
 
 @cache
 def reading_macros() -> frozenset[str]:
-    """Return the names of the session's macros that read rows. A session has others only once a caller's statement has
-    changed it, and it then reports no views.
+    """Return the names of the session's macros that read rows. Other macros exist only after a caller's statement
+    changed the session, which then reports no views.
     """
     return frozenset(name for name, body in _macros().items() if re.search(r"\bselect\b|\bfrom\b", body.lower()))
 
@@ -102,7 +101,7 @@ def _macros() -> dict[str, str]:
 
 
 def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
-    """Yield every object of the parse, without recursion, at any depth."""
+    """Yield every object of the parse tree, at any depth, without recursion."""
     left = [tree]
     while left:
         part = left.pop()
@@ -114,7 +113,7 @@ def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
 
 
 def _views(nodes: list[dict[str, Any]], views: Collection[str]) -> tuple[str, ...] | None:
-    """Return the views a statement names, None if it may read others."""
+    """Return the views that a statement names; None if it may read others."""
     if any(node.get("type") in ("TABLE_FUNCTION", "SHOW_REF") for node in nodes):
         return None
     functions = {node["function_name"].lower() for node in nodes if node.get("class") == "FUNCTION"}
@@ -144,7 +143,7 @@ def _rows_of(select: dict[str, Any], views: Collection[str]) -> str | None:
 
 
 def _is_plain(node: dict[str, Any], kind: str) -> bool:
-    """Return whether a part of the parse tree has this type and only the fields that such a part may have."""
+    """Return whether a part of the parse tree has this type and no unexpected fields."""
     allowed = _PLAIN[kind] | _PLACE | {"type", "class", "aggregate_handling"}
     return node.get("type") == kind and not any(value for name, value in node.items() if name not in allowed)
 
@@ -154,7 +153,7 @@ def _is_ours(table: dict[str, Any]) -> bool:
 
 
 def _is_own_column(item: dict[str, Any], qualifiers: set[str]) -> bool:
-    """Whether a selected item is `*`, or a column of the table that is not renamed."""
+    """Return whether a selected item is `*` or a column of the table that is not renamed."""
     if _is_plain(item, "STAR"):
         return item["relation_name"].lower() in qualifiers | {""}
     if not _is_plain(item, "COLUMN_REF"):

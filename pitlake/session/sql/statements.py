@@ -1,8 +1,8 @@
-"""The SQL that a session starts with: views over its files, `gaps`, `lake_info`, the clock.
+"""The initial SQL of a session: views over its files, `gaps`, `lake_info`, the clock.
 
-This module only creates text and opens no connection.
+This module only creates SQL and opens no connection.
 
-The agent-facing view of a dataset follows from its contract; a file in sql/views overrides it.
+The agent-facing view of a dataset is derived from its contract, unless a file in sql/views overrides it.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -36,8 +36,7 @@ NUMBERED = ("revision", "prev_available_at")
 """The columns that `<dataset>_revisions` adds to the dataset's own."""
 
 _NAIVE = "(as_of() AT TIME ZONE 'UTC')"
-# Every function for the current time that DuckDB 2 looks up by name. They are bound to T; `arguments` refuses the
-# others.
+# The functions for the current time that DuckDB 2 finds by name. They are bound to T; `arguments` refuses the others.
 _CLOCK = {
     "now": "as_of()",
     "current_timestamp": "as_of()",
@@ -66,10 +65,10 @@ _AGE = f"CREATE MACRO age(x) AS system.main.age(date_trunc('day', {_NAIVE}), x),
 
 @dataclass(frozen=True)
 class Ready:
-    """A dataset whose views a blank DuckDB already has; `view` is the text of the agent-facing one.
+    """A dataset whose views a blank DuckDB already has; `view` is the SQL of the agent-facing view.
 
-    omit: whether hindsight columns are left out. If a key column is one of them, a window can't make the view, and the
-    tombstones are needed.
+    omit: whether hindsight columns are left out. If a key column is one of them, the view needs the tombstones instead
+    of a window.
     """
 
     dataset: Dataset
@@ -87,12 +86,12 @@ class Ready:
 
     @property
     def by_tombstones(self) -> bool:
-        """Return whether its newest revisions are the rows that no tombstone supersedes."""
+        """Return whether the newest revisions are selected by tombstones."""
         return self.is_plain or (self.omit and bool(self.dataset.hindsight.intersection(self.dataset.key)))
 
     @cached_property
     def is_plain(self) -> bool:
-        """Return whether the view shows exactly the newest revision of every key, so that tombstones can make it."""
+        """Return whether the view shows exactly the newest revision of each key, so that tombstones can select it."""
         return self.view == newest_by_window(self.dataset)
 
 
@@ -113,7 +112,7 @@ def instant(moment: datetime | None) -> str:
 
 
 def blank() -> list[str]:
-    """Return the statements that every DuckDB runs before any session.
+    """Return the statements that every DuckDB runs before a session.
 
     They define the functions for the current time, general macros, and empty `gaps`.
     """
@@ -129,24 +128,24 @@ def blank() -> list[str]:
 
 
 def prepared(names: Collection[str]) -> list[str]:
-    """Return the further statements a blank DuckDB can run: the views of these datasets of this installation, without
+    """Return further statements that a blank DuckDB can run: the views of these datasets of this installation, without
     rows.
 
-    Views and macros are resolved by name when they are used, so a session only has to provide its rows.
+    Views and macros are resolved by name at their use, so a session only has to provide its rows.
     """
     ready = [each for name, each in installed().items() if name in names]
     return [*_blank(ready), *(text for each in ready for text in shown(each, dated=True)), *_library(names)]
 
 
 def clock(as_of: datetime | None) -> list[str]:
-    """Make `as_of()` and every function for the current time return T; in open mode they return the machine's time."""
+    """Make `as_of()` and all functions for the current time return T, or in open mode the machine's time."""
     if as_of is None:
         return [f"DROP MACRO {identifier(name)}" for name in (*_CLOCK, "age")]
     return [f"CREATE OR REPLACE MACRO as_of() AS {instant(as_of)}"]
 
 
 def stored_rows(name: str, columns: Sequence[str], source: str) -> str:
-    """Make the view of a table's stored rows over a FROM item."""
+    """Create the view of a table's stored rows over a FROM item."""
     columns_sql = ", ".join(identifier(column) for column in columns)
     return f"CREATE OR REPLACE VIEW {STORED}.{identifier(name)} AS SELECT {columns_sql} FROM {source}"
 
@@ -162,10 +161,10 @@ def parquet(paths: Iterable[str], padded: pa.Schema | None = None) -> str:
 
 
 def revisions(each: Ready) -> str:
-    """Make `<dataset>_revisions`: every revision up to T, numbered per record.
+    """Create `<dataset>_revisions`: every revision up to T, numbered per record.
 
-    DuckDB does not compute numbers that a query does not use. The view has no numbers if the columns that identify a
-    record are left out as hindsight.
+    DuckDB computes the numbers only for queries that use them. The view has none if the columns that identify a record
+    are left out as hindsight.
     """
     dataset, columns = each.dataset, ", ".join(map(identifier, each.columns))
     # The key is listed too, so that a filter on it can skip files.
@@ -183,14 +182,14 @@ def revisions(each: Ready) -> str:
 
 
 def shown(each: Ready, *, dated: bool) -> list[str]:
-    """Return the statement that makes `<dataset>`. dated: whether the lake version has its tombstones."""
+    """Return the statement that creates `<dataset>`. dated: whether the lake version has its tombstones."""
     if each.by_tombstones and dated:
         return [newest(each)]
     return _without_hindsight(each) if each.omit else [each.view]
 
 
 def newest(each: Ready) -> str:
-    """Make `<dataset>` by tombstones: the rows of `newest_by_window`, without sorting all revisions.
+    """Create `<dataset>` by tombstones: the rows of `newest_by_window`, without sorting all revisions.
 
     There is no window between a caller's filter and the files, so a filter on any column can skip files.
     """
@@ -199,7 +198,7 @@ def newest(each: Ready) -> str:
 
 
 def _alive(each: Ready, stored: str) -> str:
-    """Return the stored rows that nothing supersedes."""
+    """Return SQL for the stored rows that nothing supersedes."""
     return (
         f"SELECT {', '.join(map(identifier, each.columns))} FROM {stored} AS stored "
         f"ANTI JOIN {_dead(each.dataset.name)}"
@@ -214,9 +213,9 @@ def _dead(name: str) -> str:
 
 
 def searched(each: Ready, relation: "Relation", words: "Relation", source: Callable[["Relation"], str]) -> list[str]:
-    """Make the relations of an indexed search: `<dataset>_words`, which texts contain a word (64 texts of a file are a
-    `block`); the rows of these texts, identified by `file` and `row`; the lengths of texts, which of them are not
-    superseded, and their sums; and the newest rows without an index.
+    """Create the relations of an indexed search: `<dataset>_words`, which says which texts contain a word (64 texts of
+    a file are a `block`); the rows of these texts, identified by `file` and `row`; the lengths of texts, which of them
+    are not superseded, and their sums; and the newest rows without an index.
     """
     paired = [pair for rows, its in zip(relation.deliveries, words.deliveries, strict=True)
               for pair in zip(rows.numbers, its.numbers, strict=False)]  # fmt: skip
@@ -254,19 +253,19 @@ def searched(each: Ready, relation: "Relation", words: "Relation", source: Calla
 
 
 def no_tombstones(name: str) -> str:
-    """Make empty tombstones for a dataset without any: DuckDB then plans no join."""
+    """Create empty tombstones for a dataset without any, so that DuckDB plans no join."""
     columns = ", ".join(f"NULL::{DUCKDB_TYPES[field.type]} AS {identifier(field.name)}" for field in SUPERSEDED_SCHEMA)
     return f"CREATE OR REPLACE VIEW {STORED}.{_superseded(name)} AS SELECT {columns} WHERE false"
 
 
 def gaps(source: str, columns: Collection[str] = GAP_COLUMNS) -> str:
-    """Make `gaps`: the records that could not become rows and were public at T. columns: those with values."""
+    """Create `gaps`: the records, public at T, that could not become rows. columns: the columns with values."""
     columns_sql = (name if name in columns else f"NULL::VARCHAR AS {name}" for name in GAP_COLUMNS)
     return f"CREATE OR REPLACE VIEW gaps AS SELECT {', '.join(columns_sql)} FROM {source}"
 
 
 def lake_info(as_of: datetime | None, bound: Iterable[tuple[str, datetime | None, int]]) -> str:
-    """Make `lake_info`: per dataset, the newest available_at in the session (its watermark) and the number of rows.
+    """Create `lake_info`: per dataset, the newest available_at in the session (its watermark) and the number of rows.
 
     It does not contain the lake's version, which depends on rows after T.
     """
@@ -280,7 +279,7 @@ def lake_info(as_of: datetime | None, bound: Iterable[tuple[str, datetime | None
 
 @cache
 def newest_by_window(dataset: Dataset) -> str:
-    """Make `<dataset>`: the newest revision of every key, by sorting all revisions."""
+    """Create `<dataset>`: the newest revision of each key, by sorting all revisions."""
     columns = fill(", ".join(map(identifier, dataset.agent_columns)), 116, break_on_hyphens=False)
     newer = ", ".join(f"{identifier(name)} DESC" for name in newest_first(dataset) if name != "content_hash")
     key = ", ".join(map(identifier, dataset.key))
@@ -291,7 +290,7 @@ def newest_by_window(dataset: Dataset) -> str:
 
 
 def agent_view(dataset: Dataset) -> str:
-    """Return the text of a dataset's view: the file in sql/views if there is one, else the newest revisions."""
+    """Return the SQL of a dataset's view: the file in sql/views if there is one, else the newest revisions."""
     decided = sql_file("views", dataset.name)
     return decided.read_text(encoding="utf-8") if decided.is_file() else newest_by_window(dataset)
 
@@ -303,15 +302,15 @@ def installed() -> dict[str, Ready]:
 
 
 def fingerprint() -> bytes:
-    """Return a hash of all that is prepared, which processes of the same fingerprint can share."""
+    """Return a hash of everything prepared. Processes with the same hash can share it."""
     return sha256("\0".join((*blank(), *prepared(installed()))).encode()).digest()
 
 
 @dataclass(frozen=True)
 class Opening:
-    """The statements of a session, in a DuckDB that is prepared with its `usual` datasets.
+    """The statements of a session in a DuckDB that is prepared with its `usual` datasets.
 
-    views: the texts of views that differ from `agent_view`.
+    views: the SQL of views that differ from `agent_view`.
     """
 
     binding: "Binding"
@@ -323,12 +322,12 @@ class Opening:
 
     @cached_property
     def usual(self) -> tuple[str, ...]:
-        """Return the datasets shown as in this installation, whose columns macros can rely on."""
+        """Return the datasets with the columns of this installation, on which macros can rely."""
         return tuple(name for name, each in self.bound.items() if each is installed().get(name))
 
     @property
     def indexed(self) -> tuple[str, ...]:
-        """Return the datasets with an index, once everything is delivered."""
+        """Return the datasets with an index. Call it once all files are delivered."""
         return tuple(name for name, words in self.binding.words.items() if words.numbers and name in self.usual)
 
     def _ready(self, dataset: Dataset) -> Ready:
@@ -339,7 +338,7 @@ class Opening:
         return Ready(dataset, view or agent_view(dataset), omits)
 
     def statements(self, source: Callable[["Relation"], str]) -> list[str]:
-        """Return the statements in order, once all is delivered. source: returns SQL for a relation's files."""
+        """Return the statements in order, once all files are delivered. source: returns SQL for a relation's files."""
         binding, tombstones = self.binding, self.binding.superseded
         by_name = {relation.name: relation for relation in binding.relations[: len(binding.datasets)]}
         unusual = [each for name, each in self.bound.items() if name not in self.usual]
@@ -379,10 +378,10 @@ class Opening:
 
 
 def _without_hindsight(each: Ready) -> list[str]:
-    """Make the agent-facing view of a text that names hindsight columns, over rows that lack them.
+    """Create an agent-facing view whose SQL names hindsight columns, over rows that lack them.
 
-    The text runs in its own schema. In that schema, `<dataset>_revisions` has nulls in place of these columns, and a
-    hash where they order rows. Unqualified names in a view are resolved in the view's own schema first.
+    The SQL runs in a separate schema. There, `<dataset>_revisions` has nulls in place of these columns, and a hash
+    where they order rows. Unqualified names in a view are first resolved in the view's own schema.
     """
     dataset, name = each.dataset, identifier(each.dataset.name)
     schema, revisions_name = identifier(f"{BLANKED}{dataset.name}"), identifier(f"{dataset.name}_revisions")

@@ -1,1 +1,1 @@
-"""The visible files of a session: how files of a lake version are chosen, cut and proven."""
+"""The visible files of a session: files of a lake version are chosen, cut and proven."""

@@ -1,4 +1,4 @@
-"""The files of a session: those of its datasets and gaps are chosen, cut, proven and delivered one by one.
+"""The files of a session. The files of its datasets and gaps are chosen, cut, proven and delivered one by one.
 
 `Binding` describes the choice and opens no files. `deliver` opens and proves each file and passes it to the session as
 an open descriptor. The two receivers are sealed/process.py and in_process.py.
@@ -35,7 +35,7 @@ Take = Callable[[int], int]
 class Delivery:
     """The delivered files of one cut: the numbers of the files with rows, and facts about their content.
 
-    newest: in microseconds. by_name: whether a file lacks a column.
+    newest: the newest available_at, in microseconds. by_name: whether a file lacks a column.
     """
 
     cut: Cut | None = None
@@ -51,10 +51,10 @@ class Delivery:
 
 @dataclass(kw_only=True)
 class Relation:
-    """One table as a session sees it: the files of its cuts; in open mode, whole files of the lake.
+    """One table of a session: the files of its cuts, or in open mode whole files of the lake.
 
-    stored: the schema of the lake's rows; schema: that of cuts. numbers, rows, newest and by_name combine those of its
-    deliveries and are known once all files are delivered.
+    stored: the schema of the lake's rows; schema: the schema of cuts. numbers, rows, newest and by_name combine those
+    of its deliveries and are available once all files are delivered.
     """
 
     name: str
@@ -87,7 +87,7 @@ class Relation:
 
     def add(self, delivery: Delivery) -> None:
         self.deliveries.append(delivery)
-        # The newest file is listed first. A question about the newest rows then finds them at once, and the bounds of
+        # The newest file is listed first. A question about the newest rows finds them there at once, and the bounds of
         # all other files show that they have none.
         self.numbers[:0] = reversed(delivery.numbers)
         self.rows += delivery.rows
@@ -97,7 +97,7 @@ class Relation:
 
 @dataclass
 class Binding:
-    """Everything a session is bound to. `relations` are the datasets in order, then tombstones, then words, then gaps.
+    """All files that a session is bound to. `relations`: the datasets in order, then tombstones, then words, then gaps.
 
     superseded: the tombstones by dataset, if the lake version has them. indexed: the datasets to search, whose word
     indexes are included and whose vectors are mapped. words: the word indexes, by dataset. omit: whether hindsight
@@ -173,8 +173,7 @@ class Binding:
         return self._relation(dataset.name, columns, years, choice)
 
     def _dated(self, dataset: Dataset) -> bool:
-        # Without rows nothing can be superseded. A table that exists only because of later rows must give the same
-        # result as no table.
+        # Without rows nothing can be superseded. A table that exists only because of later rows must have no effect.
         return superseded_table_name(dataset.name) in self.snapshot.tables or not self.snapshot.files(dataset.name)
 
     def _tombstones(self, dataset: Dataset) -> Relation:
@@ -229,7 +228,7 @@ class Binding:
             for file in (*choice.whole, *chain(*(period.files for period in (*choice.years, *choice.months))))
         )
         edge = tuple(file for choice in choices for file in choice.edge.files)
-        # A locator may contain today's ticker, from the request or from the source's name of the record.
+        # A locator may contain today's ticker, from the request or from the source's name for the record.
         columns = tuple(name for name in GAP_COLUMNS if not (self.omit and name == "locator"))
         schema = pa.schema([GAP_SCHEMA.field(name) for name in columns])
         order = ("dataset", AVAILABLE_AT, "gap_type", "locator", "reason")

@@ -2,9 +2,9 @@
 
 Many rows before T's year become one file per year. Many rows of T's year before T's month become one file per month.
 Many rows of T's month become one file per run of eight, four, two and one completed days. Later T's reuse these files,
-and only T's own day is cut at T. The layout depends only on the rows up to T, and no file contains a row after the T it
-was made for. If compaction left exactly this file for a year or month, it is used directly. Others are kept in a
-private directory of limited size, named after their sources. Each file is proven again at every use.
+and only T's own day is cut at T. The layout depends only on the rows up to T, and no file contains a row after its T.
+If compaction left exactly this file for a year or month, that file is used directly. Other files are kept in a private
+directory of limited size, named after their sources. Each file is proven again at every use.
 """
 
 import os
@@ -36,7 +36,7 @@ _STALE_SECONDS = 3600.0
 _NOTED_SECONDS = 600.0
 MOST_VARIABLE = "PITLAKE_CACHE_MIB"
 LEAST_BYTES = 2 << 30
-_SWEEPS = 64  # the directory is swept whenever this fraction of the limit was written, and each hour
+_SWEEPS = 64  # The directory is swept each hour and whenever a 64th of the limit was written.
 _TALLIED = 4096  # bytes written per byte of the tally
 _MOST_REMEMBERED = 50_000
 _LARGEST_MONTH = 32 << 20  # compressed bytes of a month that may be kept in memory
@@ -45,7 +45,7 @@ _RUNS = (8, 4, 2, 1)  # days in one file
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """A file of one cut, open for reading, and its path in the cache; None if it is not cached."""
+    """A file of a cut, open for reading, and its path in the cache; None if it is not cached."""
 
     cut: Cut
     descriptor: int
@@ -99,7 +99,7 @@ class CutCache:
         self._keeps_months = True
 
     def _month_of(self, cut: Cut) -> AlreadyRead | None:
-        """Return the kept rows of the month in which a cut ends; None if months are not kept, or for a large month."""
+        """Return the kept rows of the month in which a cut ends; None for a large month, or if months are not kept."""
         size = sum(file.size / (12 if file.of_year else 1) for file in cut.files)
         if not self._keeps_months or size > _LARGEST_MONTH:
             return None
@@ -159,7 +159,7 @@ class CutCache:
             _close(file.descriptor for file in rows)
             return self._open_together([replace(file.cut, indexes=cut.indexes) for file in rows[:-1]], starts)
         already = self._month_of(cut)
-        # Rows of an earlier month, in a misplaced file, count as rows of the first day.
+        # Rows of an earlier month, in a misplaced file, are treated as rows of the first day.
         first = (cut.since, *starts[1:])
         runs = [
             cut.between(first[day], starts[after] - 1, starts[day:after] if after > day + 1 else ())
@@ -208,7 +208,7 @@ class CutCache:
                 path = self._path(sources)
                 self._write(path, sources)
                 cached = self._cached(cut, path)
-                if cached is not None:  # else evicted
+                if cached is not None:  # otherwise it was evicted
                     return cached
             return _Opened(cut, _proven(self._write_unnamed(sources), cut), None)
 
@@ -235,7 +235,7 @@ class CutCache:
             resources.callback(os.close, descriptor)
             if signed_cache.is_intact(path, descriptor):
                 record = signed_cache.signature_path(path)
-                if record.stat().st_mtime < time.time() - _NOTED_SECONDS:  # Otherwise a use was recorded minutes ago.
+                if record.stat().st_mtime < time.time() - _NOTED_SECONDS:  # Otherwise a recent use is recorded.
                     os.utime(record)
                 resources.pop_all()
                 return descriptor
@@ -297,7 +297,7 @@ class CutCache:
 
 
 def _runs(days: int) -> list[tuple[int, int]]:
-    """Split days into runs: the number of the first day of each, and of the day after its last."""
+    """Split days into runs, each given by the numbers of its first day and of the day after its last."""
     ends = [0]
     while ends[-1] < days:
         ends.append(ends[-1] + next(run for run in _RUNS if ends[-1] + run <= days))
@@ -326,7 +326,7 @@ def _each(
 
 
 def _count(cut: Cut, already: AlreadyRead | None = None) -> int:
-    """Count the rows of a cut from its files' facts, or by reading if the files contain rows of other periods."""
+    """Count the rows of a cut by its files' facts, or by reading if the files have rows of other periods."""
     if cut.keeps_all:
         return cut.rows
     with Sources(cut, already) as sources:
@@ -334,8 +334,8 @@ def _count(cut: Cut, already: AlreadyRead | None = None) -> int:
 
 
 def _open_as_stored(cut: Cut) -> int | None:
-    """Open the lake's file that equals this cut; None without such a file, or if the file's rows alone don't prove it.
-    The file's time does not matter, because the file is part of a version.
+    """Open the lake's file that equals this cut; None if there is none, or if the file's rows alone don't prove it. The
+    file's time does not matter, because the file is part of a version.
     """
     if not cut.keeps_all or cut.indexes or cut.mapped or len(cut.files) != 1:
         return None

@@ -1,7 +1,7 @@
-"""Makes cut files: rows of lake files up to T, written as a function of those rows only.
+"""Makes cut files: rows of lake files up to T, written so that each file depends only on its rows.
 
-A cut file has the contract's columns and sorted rows. The writer's settings follow from the rows, and the clock is not
-used. The result does not reveal which lake files the rows came from, how many there were, or whether they were
+A cut file has the contract's columns and sorted rows. The writer's settings depend on the rows, and the clock is not
+used. The result does not reveal from which lake files the rows came, how many there were, or whether they were
 compacted. Only the trusted parent uses this module.
 """
 
@@ -65,7 +65,7 @@ class Cut:
 
     @cached_property
     def files(self) -> list[DataFile]:
-        """Return its files, each once."""
+        """Return the files without duplicates."""
         return list(dict.fromkeys(file for period in self.periods for file in period.files))
 
     @cached_property
@@ -74,17 +74,17 @@ class Cut:
 
     @property
     def keeps_all(self) -> bool:
-        """Return whether it keeps every row of its files."""
+        """Return whether the cut keeps all rows of its files."""
         return self.since is None and self.until is None
 
     def of_period(self, period: Period) -> "Cut":
-        """Return the cut of one of its periods, as one file."""
+        """Return the cut of a single period, as one file."""
         since = self.since if period.since is None else period.since
         until = self.until if period.until is None else period.until
         return replace(self, periods=(period,), since=since, until=until)
 
     def between(self, since: Bound, until: int, groups: tuple[int, ...] = ()) -> "Cut":
-        """Return the cut of its rows from `since` to `until`, as one file with these groups."""
+        """Return the cut of the rows from `since` to `until`, as one file with these groups."""
         files = tuple(compacted.reaching(self.files, since, until))
         every = since is None and all(micros(file.hi) <= until for file in files)
         end = None if every else until
@@ -119,7 +119,7 @@ class RowsByDay:
         self._instants = as_micros(self._rows[AVAILABLE_AT])
 
     def between(self, since: Bound, until: Bound) -> pa.Table:
-        """Return the rows of the days from that of `since` to that of `until`, none of which is after `until`."""
+        """Return the rows from the day of `since` to the day of `until`, none of them after `until`."""
         first, after = self._places(since, until)
         rows, instants = self._rows.slice(first, after - first), self._instants[first:after]
         if until is None or not len(instants) or instants.max() <= until:
@@ -166,7 +166,7 @@ class AlreadyRead:
 
 
 class Sources:
-    """The files of a cut, opened once: identified, proven and read through the same descriptors.
+    """The files of a cut, opened once. They are identified, proven and read through the same descriptors.
 
     already: rows of the files that were read for other cuts.
     """
@@ -189,7 +189,7 @@ class Sources:
             os.close(self._descriptors.pop())
 
     def identity(self) -> str:
-        """Return a name for the content of the cut. Cuts with the same name have the same bytes."""
+        """Return a name for the cut's content. Cuts with the same name have the same bytes."""
         files: list[object] = []
         for file, descriptor in zip(self._cut.files, self._descriptors, strict=True):
             files.append((file.path, *_facts(os.fstat(descriptor))))

@@ -1,8 +1,8 @@
-"""The footer proof: finds the newest row of a file by the file's own data, and refuses the file in case of doubt.
+"""The footer proof, which finds the newest row of a file by the file's own data and refuses doubtful files.
 
 A Parquet file has statistics for this. An Arrow file has none, so each of its rows is checked.
 
-The lake's manifest only selects files and proves nothing. The content of a footer is cached per inode, because files of
+The lake's manifest only selects files; it proves nothing. The content of a footer is cached per inode, because files of
 the lake never change.
 """
 
@@ -57,8 +57,8 @@ def read(descriptor: int) -> Footer:
 
 
 def prove(footer: Footer, table: str, cut: int | None, schema: pa.Schema, rows: int | None = None) -> None:
-    """Raise SessionRefused unless a file is proven to have only this schema's columns, `rows` rows (None: any), and
-    none after `cut`.
+    """Raise SessionRefused unless a file is proven to have only this schema's columns, `rows` rows (None: any number),
+    and no row after `cut`.
 
     `cut` is T in microseconds since the epoch, None in open mode.
     """

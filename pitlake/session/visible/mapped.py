@@ -1,4 +1,4 @@
-"""Rows as an Arrow file that a session maps into memory, so that vectors are read in place and not decoded."""
+"""Rows in an Arrow file that a session maps into memory, so that vectors are read in place without decoding."""
 
 from collections.abc import Iterable, Iterator
 

@@ -32,8 +32,8 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """`whole`: in open mode, files used as they are. Otherwise `years` before T's and `months` of T's year before T's
-    own, oldest first, without rows after T; and `edge`: T's month.
+    """The chosen files. In open mode, `whole` has files to use as they are. Otherwise, `years` has the years before
+    T's, `months` the earlier months of T's year, oldest first and without rows after T, and `edge` T's month.
 
     straddles: whether a file of T's month may have rows after T. parts: the starts of the days of T's month (for tables
     by year: the months of its year), in microseconds since the epoch.
@@ -48,7 +48,7 @@ class Choice:
 
 
 def choose(files: Iterable[DataFile], as_of: datetime | None, *, by_year: bool = False) -> Choice:
-    """Split a table's files at `as_of`; without one all files are whole. by_year: its files are by year, not month.
+    """Split a table's files at `as_of`; without it, all files are whole. by_year: whether files are by year, not month.
 
     Files with only later rows are ignored, so that they can't affect the result.
     """

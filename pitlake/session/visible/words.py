@@ -4,8 +4,8 @@ Like the cut itself, it depends only on the rows.
 
 An index row describes 64 consecutive rows of the cut: which of them contain a word (`texts`: one bit each), how often
 (`times`: one letter each, whose code is the number), and the `least` of their (0.3 + 0.9 * characters / mean) / times,
-which limits their score. One index row per 64 rows has no word; it has the lengths of their texts and the mean. All
-index rows are sorted by word, so that readers can skip the row groups of other words.
+which limits their score. One index row per 64 rows has no word, but the lengths of their texts and the mean. All index
+rows are sorted by word, so that readers can skip the row groups of other words.
 """
 
 import re
@@ -100,7 +100,7 @@ def _spilled(runs: Iterable[pa.Table], folder: Path) -> tuple[pa.Table, list[int
 
 
 def _in_order(rows: pa.Table) -> pa.Table:
-    """Sort the rows of several runs by word; those of a word are in the order of their blocks already."""
+    """Sort the rows of several runs by word. The rows of a word are already in the order of their blocks."""
     rows = rows.combine_chunks()
     _, numbers = _numbered(rows["word"])
     return rows.take(pa.array(np.argsort(numbers, kind="stable")))
@@ -147,10 +147,10 @@ def _blocks(rows: pa.Table, first: int, searched: tuple[str, ...]) -> pa.Table:
 
 
 def _texts(rows: pa.Table, searched: tuple[str, ...]) -> tuple[np.ndarray, list[pa.Array]]:
-    """Return the number of characters of each row's text, and the texts, in lower case."""
+    """Return the texts of the rows in lower case, preceded by their numbers of characters."""
     from pitlake.lake.tables.query import calculator, columns
 
-    with calculator(threads=1, rows=rows) as connection:  # one thread, for the order of rows
+    with calculator(threads=1, rows=rows) as connection:  # one thread keeps the order of rows
         texts = connection.sql(_TEXTS.format(columns(searched))).to_arrow_table(_PIECE_ROWS)
     return texts["characters"].to_numpy(), texts["text"].chunks
 
@@ -158,8 +158,8 @@ def _texts(rows: pa.Table, searched: tuple[str, ...]) -> tuple[np.ndarray, list[
 def _counted(texts: list[pa.Array]) -> tuple[pa.Array, np.ndarray, np.ndarray]:
     """Return the distinct words in order, where each occurs, and how often it occurs there.
 
-    The first word is empty and occurs in every row. An occurrence is one number, and they are sorted: a word's place
-    among the words, shifted by _ROW_BITS, plus the row.
+    The first word is empty and occurs in every row. The sorted occurrences are numbers: a word's position among the
+    words, shifted by _ROW_BITS, plus the row.
     """
     words, counts = zip(*map(_words, texts), strict=True)
     vocabulary, numbers = _numbered(pa.chunked_array(words, pa.string()))
@@ -181,7 +181,7 @@ def _numbered(words: pa.ChunkedArray) -> tuple[pa.Array, np.ndarray]:
 
 
 def _words(texts: pa.Array) -> tuple[pa.Array, np.ndarray]:
-    """Return the words of these texts, one after the other, and each text's number of them."""
+    """Return the words of all texts in sequence, and the number of words of each text."""
     bounds = np.frombuffer(texts.buffers()[1], np.int32, len(texts) + 1, 4 * texts.offset)
     content = np.frombuffer(texts.buffers()[2], np.uint8)[bounds[0] : bounds[-1]]
     is_letter = _word_letters()[content]
@@ -195,7 +195,7 @@ def _words(texts: pa.Array) -> tuple[pa.Array, np.ndarray]:
 
 
 def _starts(numbers: np.ndarray) -> np.ndarray:
-    """Return where a number differs from the one before."""
+    """Return the positions at which a number differs from the previous one."""
     return np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]]))
 
 
@@ -205,9 +205,9 @@ def _sizes(letters: np.ndarray) -> np.ndarray:
 
 
 def _letters(times: np.ndarray, bounds: np.ndarray) -> pa.Array:
-    """Make one text for each pair of bounds: the numbers between them, each as the letter with that code.
+    """Return a string for each pair of bounds: the numbers between them, each as the letter with that code.
 
-    A text has no letter for 0.
+    There is no letter for 0.
     """
     codes = np.minimum(np.where(times < _SURROGATES, times, times + np.uint32(_AFTER)), _LETTERS).astype("<u4")
     letters = codes.tobytes().decode("utf-32-le").encode()
@@ -219,7 +219,7 @@ def _letters(times: np.ndarray, bounds: np.ndarray) -> pa.Array:
 
 @cache
 def _word_letters() -> np.ndarray:
-    """Return for each character whether words consist of it. A word is a run of such characters."""
+    """Return, for each character, whether it may be part of a word. A word is a run of such characters."""
     from pitlake.lake.tables.query import calculator
 
     with calculator() as connection:
