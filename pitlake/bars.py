@@ -7,7 +7,7 @@ from html import escape
 from pitlake.charts import Svg
 
 COLUMN_WIDTH, COLUMN_HEIGHT = 10.0, 100.0
-"""The size of vertical bars, before the page stretches them."""
+"""The size of vertical bars before the page stretches them."""
 ROW_LENGTH, ROW_HEIGHT, ROW_LABEL_WIDTH = 360, 18, 150
 """The size of horizontal bars and their labels, in pixels."""
 

@@ -29,7 +29,7 @@ _FIRST = datetime.min.replace(tzinfo=NEW_YORK).astimezone(timezone.utc)
 def instant(text: str | date, field: str = "as_of") -> datetime:
     """Parse strict ISO-8601 or a local time with its zone's name, or check an aware datetime. Return it in UTC.
 
-    Raises BadInstant with the fault. The instant must be on a day in New York's calendar, from year 1 to 9999.
+    The instant must be on a day in New York's calendar, from year 1 to 9999. Raises BadInstant with the fault.
     """
     try:
         if isinstance(text, datetime):

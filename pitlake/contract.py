@@ -89,7 +89,7 @@ UNREADABLE_RECORD = "the record can't be read"
 LEAST_REFUSED = 10
 """A run is never stopped for fewer refused records than this, so that one record does not stop a small run."""
 LEAST_ENTITIES = 3
-"""A feed's run with several entities is not stopped for what is wrong with fewer of them than this."""
+"""A feed's run with several entities is not stopped for faults of fewer entities than this."""
 
 KNOWN = {
     "record": "Any reader of the record at `available_at`: the source stated the value in it.",

@@ -70,7 +70,7 @@ def _unpickled(kind: type[PitlakeError], args: tuple[object, ...], fields: dict[
 
 
 MOST_NAMES = 5
-"""How many names a message lists."""
+"""The most names that a message lists."""
 
 
 def listed(names: "Iterable[str]") -> str:

@@ -9,7 +9,7 @@ from pitlake.gate import rules
 
 SETTINGS, SERVERS = ".claude/settings.json", ".mcp.json"
 JOINED = (SETTINGS, SERVERS)
-"""Files that a project may already have, into which the kit's are merged."""
+"""Files that a project may already have. The kit's files are merged into them."""
 RULES = ".claude/hooks/pit_rules.py"
 _START = ["${CLAUDE_PROJECT_DIR:-.}/.claude/lake-server"]
 SERVER = {"mcpServers": {"pitlake": {"type": "stdio", "command": "sh", "args": _START, "env": {}}}}

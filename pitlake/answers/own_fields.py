@@ -26,7 +26,7 @@ OWNERS = {
 """The columns that may name a company, each with the condition that a row is about the company."""
 
 _UP_TO = {"date": "$day::DATE", "instant": "as_of()"}
-"""The latest value of a date in the key that counts, by its type."""
+"""The latest allowed value of a date in the key, by its type."""
 
 Answer = tuple[str, datetime, str, "Result"]
 Members = frozenset[tuple[str, datetime]]

@@ -31,8 +31,7 @@ FIRST_DAYS = {
     "WBD": (date(2022, 4, 11), "DISCA"),
     "XYZ": (date(2025, 1, 21), "SQ"),
 }
-"""The first day of tickers that were new when a company took them, with its ticker before.
-Sources: the companies' own announcements.
+"""The first days of new tickers, each with the company's previous ticker. Sources: the companies' own announcements.
 """
 
 SPLITS = {

@@ -23,7 +23,7 @@ NO_COMPANIES = {"series_id", "series", "id", "name", "asset", "instrument"}
 """Names of columns whose values need not be companies, so that none has to leave."""
 CENT, WHOLE_CENTS, SOME = 0.01, 0.95, 0.3
 REAL_WEEKENDS = 0.2
-"""The share of rows on weekends from which a market has no weekends."""
+"""The share of weekend rows from which a market is taken to be open on weekends."""
 
 
 def future_stamps(table: Table) -> list[Finding]:

@@ -20,7 +20,7 @@ READABLE = 0.9
 """The share of a column's values that must be times."""
 COMPACT = "%Y%m%d"
 SPELLINGS = (ISO, "%m/%d/%Y", "%Y/%m/%d", "%d.%m.%Y", COMPACT)
-"""The formats of texts that are tried, in this order."""
+"""The formats that are tried for strings, in this order."""
 NAMES = {
     "available_at": (
         "available_at available_on available knowledge_time knowledge_date known_at known_since known "

@@ -16,7 +16,7 @@ KINDS = {
     "process": "starts a process, which the check can't follow",
     "clock": "depends on this machine's clock",
 }
-"""What is wrong, by the kind of a finding."""
+"""The problem of each kind of finding."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -32,7 +32,7 @@ _METHODS = {
     "FileSystem": ("from_uri",),
     "LocalFileSystem": ("open_input_file", "open_input_stream", "from_uri"),
 }
-"""The methods that read, of classes that read nothing when they are made."""
+"""The methods that read, for classes whose constructor reads nothing."""
 _SQL = frozenset({"sql", "query", "query_df", "execute", "executemany", "from_query"})
 _FILE_IN_SQL = re.compile(
     r"'(?P<named>[^']+\.(?:parquet|csv|tsv|json|jsonl|ndjson|db|duckdb|sqlite)(?:\.\w+)?)'"

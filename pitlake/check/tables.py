@@ -16,7 +16,7 @@ from pitlake.times import INSTANTS, MixedMidnights, read_column
 TIMES = ("date", "as_of", "day", "time", "timestamp", "datetime", "available_at")
 """Names of the column by which rows are dated, in order of preference; a column of dates without another is one too."""
 POSITIONS = re.compile(r"index|level_\d+|row_nr|row_index|Unnamed: 0|__index_level_\d+__")
-"""Names of columns that libraries make of positions. A position is where a row stands, not what it is about."""
+"""Names of columns that libraries create for positions. A position does not say what a row is about."""
 _IDS = frozenset({"id", "evidence", "accession_no", "content_hash", "hash", "url", "uuid"})
 _LONGEST_NAME = 40
 LEAST_DATES = 3  # A table with fewer dates is a snapshot of one instant, not a history.

@@ -39,7 +39,7 @@ _EVENTS = frozenset({"open", "socket.connect", "socket.getaddrinfo", "sqlite3.co
 _LISTS = frozenset({"datasets", "views", "unions", "contracts", "newest", "__dict__"})
 """Members of a session that list all of its datasets."""
 _CONSTANTS, _LONG_TEXT = 50, 2_000
-"""A module with a literal of so many constants, or a text so long, holds data."""
+"""A module with a literal of this many constants, or a string of this length, contains data."""
 _OURS = str(Path(__file__).resolve().parents[1]) + os.sep
 _LIBRARIES = tuple(
     {os.path.realpath(place) + os.sep for place in (sys.prefix, sys.base_prefix, str(Path(os.__file__).parent))}

@@ -3,7 +3,7 @@
 from pitlake.contract import GapRule
 
 DAILY_BARS = ("av_daily_bars", "av_period_bars", "own_bars")
-"""The datasets whose bars count from the instant that a setting of the lake names."""
+"""The datasets whose bars are dated by a setting of the lake."""
 BARS_COUNT_FROM = "A lake may be set to count bars later; bars of funds count at the day's end."
 
 NO_SESSION = GapRule("no session on that day", "New York's exchange was closed on the bar's day")

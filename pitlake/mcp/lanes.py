@@ -29,9 +29,9 @@ PATIENCE, PRESSED = 1.0, 0.3
 LATEST, GRACE, LOOK = 5.0, 0.5, 0.1
 """Wall-clock seconds: the limit of a quick question, its time to stop, and the time between two checks."""
 WAITING, WAITING_IN_ALL, LONGEST_WAIT = 6, 24, 180.0
-"""The most slow questions that may wait, of one client and of all, and the seconds they may wait."""
+"""The most slow questions that may wait, per client and in total, and the seconds that they may wait."""
 HURRYING, HURRYING_IN_ALL = 64, 128
-"""The most quick questions that may wait, of one client and of all."""
+"""The most quick questions that may wait, per client and in total."""
 
 
 class Lanes:

@@ -25,7 +25,7 @@ from pitlake.proxy.times import Undated, is_up_to, names_later_day, published, s
 
 SOURCE_DATE, OBSERVED = "source_date", "observed"
 LONGEST_ANSWER = 16 << 20
-"""Bytes of an answer as JSON. Cutting a million takes 0.3 CPU seconds (articles) to 1 (nothing but spelled times)."""
+"""The most bytes of an answer as JSON. Cutting a million takes 0.3 CPU seconds (articles) to 1 (only times)."""
 _DIGIT = re.compile(r"\d")
 LATER, UNDATED, PASSED, OPAQUE = "later", "undated", "passed", "opaque"
 FAILED, MISSHAPEN, SILENT, TOO_LARGE = "failed", "misshapen", "silent", "too_large"

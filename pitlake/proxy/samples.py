@@ -24,7 +24,7 @@ from pitlake.proxy.server import INSTRUCTIONS, Proxy
 from pitlake.proxy.tape import Tape
 
 MOST_TAPES = 64
-"""Tapes that are open while no request uses them."""
+"""The most unused tapes that stay open."""
 _AS_OF = "pitlake.as_of"
 
 

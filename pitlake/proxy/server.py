@@ -30,9 +30,9 @@ from pitlake.proxy.tape import Tape, call_key
 CURSOR = "cursor"
 LONGEST_COMPLAINT = 300
 ROWS_OF_A_PAGE = 50
-"""Items of an answer of a tool that lists, unless the caller gives a limit."""
+"""The number of items in an answer of a listing tool, unless the caller gives a limit."""
 MOST_PAGES_WITHOUT_ROWS, MOST_PAGES, MOST_CURSOR = 50, 1_000, 100_000
-"""Pages of the server in succession of which nothing passes, pages in all, and the highest page of a caller."""
+"""The most successive server pages without passing items, the most pages, and the highest page of a caller."""
 INSTRUCTIONS = (
     "Data that was not public then is left out. Items say when they became public (available_at); gaps say what could "
     "not be dated or fetched."

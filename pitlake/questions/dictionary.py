@@ -28,7 +28,7 @@ OF_UNIONS = {
     "source": "The dataset of the row.",
     "text": "The text that searches read.",
 }
-"""What columns of unions mean, where the datasets say nothing or something else."""
+"""The meaning of columns of unions, if the datasets state none or another one."""
 
 CLOCKS = """Business dates are valid time: what a row is about. `available_at` is knowledge time, which `as_of` limits.
 `observed_at` is transaction time, which `known_by` limits: when this lake first saw the row. No view shows it.

@@ -136,7 +136,7 @@ def _is_finite(number: Any) -> bool:
 PAIRS_FORM = 'give [{"ticker": "QBG", "at": "2024-02-15T16:00:00-05:00"}]'
 
 FORMS = ("periodic_first", "periodic", "any")
-"""Which figures count: periodic reports before others, only periodic reports, or the newest of any form."""
+"""The figures to use: periodic reports before others, only periodic reports, or the newest of any form."""
 
 TYPES: dict[str, Callable[[str, Any], Any]] = {
     "ticker": _ticker,

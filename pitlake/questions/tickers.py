@@ -16,7 +16,7 @@ from pitlake.datasets.names import EDGAR_TICKERS
 from pitlake.lake.storage.manifest import Snapshot
 
 CURRENT = timedelta(days=1)
-"""How long a statement of a ticker proves that the company still has it: as long as an answer stays current."""
+"""How long a statement proves that the company still has the ticker: as long as an answer stays current."""
 _FOREVER = 2**63 - 1
 _PLAIN = re.compile(r"[A-Z0-9.-]{1,12}")
 _CIK = re.compile(r"\d{10}", re.ASCII)

@@ -14,7 +14,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 HEADER_SECONDS, BODY_SECONDS, READ_SECONDS = 10.0, 20.0, 30.0
 """The seconds for a request's head to arrive, for its body, and for a client to receive its answer."""
 MOST, MOST_OF_CLIENT = 256, 128
-"""Connections in all, and from one address."""
+"""The most connections in total and from one address."""
 LONGEST_HEAD = 32 << 10
 
 _REFUSAL = b"HTTP/1.1 %s\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"

@@ -14,7 +14,7 @@ GIB = 1 << 30
 # The memory of a session before its first query: libraries, stacks of DuckDB's threads, the allocator's arenas.
 LEAST_MEMORY = GIB
 _LONGEST = 366 * 24 * 60 * 60.0
-"""A year in seconds, in place of no limit, because no clock can represent an infinite one."""
+"""A year in seconds. It replaces an infinite limit, which no clock can represent."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -40,7 +40,7 @@ OTHER_NAMES = dict.fromkeys(("register", "from_df"), 'load a frame with session.
     "tables": "session.datasets are the names of its views",
     "panel": "`pitlake panel` makes one",
 }
-"""What to type in place of the methods of other libraries."""
+"""Replacements for the methods of other libraries."""
 
 _SYSTEM_TABLE = re.compile(r'\nDid you mean "(?:pg|duckdb|sqlite|pragma)_\w+"\?')
 """DuckDB's suggestion of one of its own tables."""

@@ -19,7 +19,7 @@ Hindsight = Literal["show", "omit"]
 
 SHOW: Hindsight = "show"
 OMIT: Hindsight = "omit"
-"""What a session does with columns that could not be known at available_at."""
+"""The treatment of columns that could not be known at available_at."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -37,7 +37,7 @@ EPOCH_UNITS = {"epoch": 10**9, "epoch_ms": 10**6, "epoch_us": 10**3, "epoch_ns":
 FORMATS = (ISO, RFC_2822, *EPOCH_UNITS)
 END, INSTANTS = "end", "instants"
 MIDNIGHTS = (END, INSTANTS)
-"""A user's choice for the midnights of a column: they are days, which count at their end, or they are instants."""
+"""A user's choice for the midnights of a column: they are days, which mean their end, or they are instants."""
 UNSET_DAYS = (
     date(1601, 1, 1), date(1677, 9, 21), date(1753, 1, 1), date(1899, 12, 30), date(1899, 12, 31), date(1900, 1, 1),
     date(1904, 1, 1), date(1969, 12, 31), date(1970, 1, 1),

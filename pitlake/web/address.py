@@ -19,7 +19,7 @@ from pitlake.exchange import session_by
 
 _TICKER = re.compile(r"[A-Za-z0-9.\-]{1,12}")
 _CONTROLS = {"as_of": "", "with": "with_"}
-"""The instants of an address, each with what the names of its controls begin with."""
+"""The instants of an address, each with the prefix of its controls' names."""
 _YEAR = timedelta(days=365)
 _LONGEST_BREAK, CIK_DIGITS = 10, 10
 

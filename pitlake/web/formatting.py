@@ -21,7 +21,7 @@ CLOCKS = {
     "time_series_timestamp": "close of the session, or end of the day",
     "provider_metadata": "stated by the provider",
 }
-"""What dated a row, in words."""
+"""The source of a row's date, in words."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 NEIGHBOURS = 12
 _SAME_LENGTH = 20
-"""Days by which periods of one length differ at most."""
+"""The most days by which periods of the same length differ."""
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ from pitlake.web.tables import TableAddress, chart, numbers
 _RECEIPT = re.compile(r"[0-9a-f]{16}")
 MOST_ROWS = 200
 MOST_PAGES, LONGEST_PAGE = 32, 512 << 10
-"""How many pages a server remembers, and the bytes of the largest."""
+"""The number of pages that a server caches, and the size of the largest in bytes."""
 WEEKS = 1
 
 

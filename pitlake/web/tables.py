@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pitlake.session import Session
 
 MOST_ROWS, MOST_PAGES = 100, 1000
-"""The rows of a page, and the pages that may be turned to."""
+"""The rows of a page, and the highest page number."""
 NUMBERS = ("float", "int")
 SQL_TYPES = {
     "string": "VARCHAR",

@@ -30,7 +30,7 @@ _HAS_ZERO = r"regexp_matches(trim({0}), '^[+-]?0\d')"
 _IS_LONG = r"regexp_matches(trim({0}), '^\d{{19}}')"
 CODES = {"BOOLEAN": "lower({0}) NOT IN ('true', 'false')", "BIGINT": _HAS_ZERO, "HUGEINT": f"{_HAS_ZERO} OR {_IS_LONG}"}
 CODES["DOUBLE"] = CODES["HUGEINT"]
-"""SQL for whether a text is a code that its type would change: T, 00700, 06738E204, an id of 20 digits."""
+"""SQL for whether a string is a code that its type would change: T, 00700, 06738E204, an id of 20 digits."""
 ENDINGS = {".pq": ".parquet", ".tsv": ".csv", ".ndjson": ".jsonl"}
 S3 = "s3://"
 IsText = Callable[[str, str], bool]

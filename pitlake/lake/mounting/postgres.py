@@ -46,7 +46,7 @@ TYPES = {
     "jsonb": "JSON", "bytea": "BLOB", "interval": "INTERVAL", "_text": "VARCHAR[]", "_varchar": "VARCHAR[]",
     "_bpchar": "VARCHAR[]", "_float4": "FLOAT[]",
 }  # fmt: skip
-"""DuckDB's types. Other nested ones become JSON, all others text."""
+"""DuckDB's types. Other nested types become JSON, and all others text."""
 _PORTS = re.compile(r"[\d,]*")
 _SECRETS = ("password", "sslpassword")
 

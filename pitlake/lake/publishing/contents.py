@@ -21,7 +21,7 @@ from pitlake.lake.storage.parallel import each
 
 Words = npt.NDArray[np.uint64]
 PASSES = [(word, np.uint64(shift)) for word in (0, 1) for shift in (0, 21, 42)]
-"""Parts of a hash: one of its numbers, and the number of its first bits to leave out."""
+"""Parts of a hash: one of its two numbers, and how many of the number's first bits to drop."""
 MOST_SPANS = (1 << 16) - 1  # Numbers of 16 bits sort quickly.
 
 

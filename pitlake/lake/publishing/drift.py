@@ -38,15 +38,15 @@ LONGEST_VALUE, MOST_VALUES, LEAST_OFTEN = 40, 50, 10
 each form has on average at least LEAST_OFTEN values.
 """
 WARNS_AT, ONLY_WARNS = 0.5, 0.99
-"""The part of a limit beyond which the check warns, and the largest that does not refuse."""
+"""The part of a limit beyond which the check warns, and the largest part without a refusal."""
 TOGETHER = 0.01
-"""The difference of factors up to which prices of a bar are restated by the same one."""
+"""The largest difference of factors by which prices of a bar are restated together."""
 VARIED = 0.8
 """A column's values vary if at least this share of those in the lake is distinct."""
 CORRECTED = 0.1
 """Revisions of a smaller share of a run's known records are corrections, which only warn."""
 CHARACTERS = 200
-"""The length of the beginning of a text that is looked at for kinds of characters."""
+"""The number of characters at the start of a string that are checked for their kinds."""
 VARYING = frozenset({"string", "json", "int", "float", "instant"})
 GAP_TYPE = "unverifiable"
 HISTORY = "available_at"

@@ -50,7 +50,7 @@ NAMELESS_GRACE_SECONDS = 86_400
 ROWS_AT_ONCE = 4_096
 """Days with few rows are staged together, so that a year of them is checked and written in few pieces."""
 OF_SOURCE = ("available_at_source", BASIS)
-"""Columns that often have the same value in all rows; it is then not copied row by row."""
+"""Columns that often have the same value in all rows, which is then not copied row by row."""
 
 _RUN_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _ADDED_AT_PUBLISH = ("observed_at", "content_hash")

@@ -24,18 +24,18 @@ from pitlake.lake.tables.query import calculator, columns, reading
 
 FOLDER = "_lake/window_counts"
 EVERY, LAST = "all", "\U0010ffff"
-"""The name of all entities, and a text after all days."""
+"""The name of all entities, and a string that sorts after all days."""
 WHOLE = "source: "
 """The start of the names of windows that are not bounded by time."""
 CLOSED_AFTER = timedelta(days=7)
-"""The time after which a day's records no longer come and go by themselves."""
+"""The time after which the records of a day no longer change by themselves."""
 LEAST_SHARE = 0.98
-"""The share of a window's records that must still be there."""
+"""The share of a window's records that must remain."""
 CLOSED, RECENT, ENTITIES, SOURCE = "closed windows", "recent windows", "entities", "the source"
 REFUSED_BELOW = {SOURCE: LEAST_SHARE, CLOSED: LEAST_SHARE, RECENT: 0.0, ENTITIES: 0.6}
-"""The share below which a run is refused; above it the check warns. A vendor may shorten an entity's history a bit."""
+"""The share below which a run is refused; above it, the check warns. A vendor may shorten an entity's history."""
 LEAST_LOST, LEAST_OF_NOTHING = 10, 5
-"""The fewest lost records that count, and the fewest that count where none is left."""
+"""The fewest lost records that matter, and the fewest that matter if none are left."""
 WARNS = 0.75
 POLLS = 3
 """The number of polls of a window whose counts are stored, in case the last ones are retracted."""

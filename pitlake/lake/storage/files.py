@@ -22,20 +22,20 @@ from pitlake.lake.storage.store import Store
 
 MONTH_COLUMN = "available_month"
 ROW_GROUP_ROWS = 32_768
-"""DuckDB skips whole row groups by their bounds. Smaller ones would make it read less of one company's rows, but more
-bounds.
+"""DuckDB skips whole row groups by their bounds. With smaller groups it would read fewer rows of other companies, but
+more bounds.
 """
 USELESS_BOUNDS = frozenset({"content_hash", "dead_hash", "evidence"})
 INCOMPRESSIBLE = frozenset({"content_hash", "dead_hash"})
 SHOWN_ONLY = frozenset({"evidence", "url", "value"})
-"""Texts that answers show and questions rarely search, so that a small file counts for more than quick decoding."""
+"""Strings that answers show and questions rarely search. For them, small files matter more than quick decoding."""
 SHOWN_LEVEL = 3
-"""Their level of zstd. Higher ones take so much time that opening a session at a new instant is slower."""
+"""The zstd level of SHOWN_ONLY. Higher levels would slow down opening a session at a new instant."""
 SAMPLE_ROWS = 1_024
 MOST_DISTINCT = 0.9
 LONG_VALUE_BYTES = 256
 PAGE_BYTES = 1 << 16
-"""The size of a page, the least that a question decompresses; rows of one company are in few of a column's pages."""
+"""The size of a page, the least that a question decompresses. Rows of one company are in few pages of a column."""
 
 
 @dataclass(frozen=True, slots=True)

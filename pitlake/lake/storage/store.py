@@ -31,7 +31,7 @@ class Store:
     """The files below one root. Keys are relative, with forward slashes; `location` is the root as shown to people."""
 
     table_options: dict[str, str] | None = None
-    """The options that Delta needs, besides a URI, to reach the tables."""
+    """The options that Delta needs, in addition to a URI, to reach the tables."""
     at_once = 1
     """The number of small files to read at once."""
     _errors: tuple[type[Exception], ...] = (OSError,)

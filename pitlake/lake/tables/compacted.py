@@ -27,9 +27,9 @@ from pitlake.tombstones import SUPERSEDED_SCHEMA, superseded_table_name
 
 FORM = 3  # Increase this number when the layout changes; compaction then rewrites the files of earlier forms.
 FEW_ROWS = 8_192
-"""A period of up to this many rows is sorted as a whole, a longer one month by month."""
+"""A period of up to this many rows is sorted as a whole; a longer period is sorted month by month."""
 MOST_TEXT_BYTES = 1 << 30
-"""The size of a column of texts that surely fits one Arrow array."""
+"""The size of a string column that always fits into one Arrow array."""
 OBSERVED_SCHEMA = pa.schema(
     [pa.field(AVAILABLE_AT, INSTANT, nullable=False), pa.field(OBSERVED_AT, INSTANT, nullable=False)]
 )

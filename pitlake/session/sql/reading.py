@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import duckdb
 
 LONGEST = 1 << 16
-"""The longest SQL that is analysed, in characters. A longer statement counts as reading everything."""
+"""The longest SQL that is analysed, in characters. A longer statement is taken to read everything."""
 _PARSED = "SELECT system.main.json_serialize_sql($sql)"
 _PLACE = {"query_location", "query_location_length"}
 _PLAIN = {
