@@ -2,8 +2,8 @@
 
 PitlakeError                    the base class of all errors
 ├── BadInput                    the caller's mistake: one line naming the field and the next step (CLI exit code 2)
-│   └── BadInstant              a text that is not a strict instant (fault: see pitlake.gate.rules.FAULTS)
-├── Unreadable                  a source text does not have the form of its field
+│   └── BadInstant              a string that is not a strict instant (fault: see pitlake.gate.rules.FAULTS)
+├── Unreadable                  a source's string does not have the format of its field
 ├── RecordRefused               a source record can't become a row; extraction records it as a gap
 ├── EnvelopeRefused             an answer would break a rule of the gate; nothing was returned
 ├── CheckFailed                 a blocking check failed; nothing was published
@@ -28,10 +28,10 @@ PitlakeError                    the base class of all errors
 │   ├── ReplayImpossible        something that the question needs is missing; the message names it
 │   └── ReplayDiffers           the repeated question has another answer
 ├── SourceError                 an external source that is read over HTTP
-│   ├── NotCaptured             a replay needs an answer that was never captured
+│   ├── NotCaptured             a replay needs a response that was never captured
 │   ├── CaptureDamaged          the files of a capture were changed or are missing
-│   ├── AnswerRefused           the provider gave no usable answer; the unit becomes a gap (gap_type, reason)
-│   └── Unparsable              an answer does not have its source's format; it becomes a gap
+│   ├── AnswerRefused           the provider gave no usable response; the unit becomes a gap (gap_type, reason)
+│   └── Unparsable              a response does not have its source's format; it becomes a gap
 ├── ServerFailed                a server that Dagster needs did not start
 ├── NotifyFailed                an alert could not be delivered
 └── GraphError                  the source graph

@@ -294,7 +294,7 @@ def _forbidden(place: str, path: str) -> Verdict:
 
 
 def check_clock(available_at: Any, source: Any, cutoff: datetime | None, place: str = "item") -> Verdict | None:
-    """Return the first rule that a row's `available_at` (text) and source tag break, or None."""
+    """Return the first rule that a row's `available_at` (a string) and source tag break, or None."""
     verdict = _check_moment(available_at, cutoff, place, "available_at")
     if (verdict is None or verdict.code == "PIT_VIOLATION_GT_CUTOFF") and source not in SOURCES:
         sources = ", ".join(SOURCES)

@@ -176,9 +176,8 @@ class Lake:
     def snapshot(self, version: int | None = None, known_by: datetime | None = None) -> Snapshot:
         """Return the files of one version (default: the newest). Each table is looked up when first used.
 
-        known_by: show the lake as it was at this instant; a given `version` must be its `version_at`. Raises
-        LakeNotFound if the version never existed, VersionVacuumed if its files were removed, and the errors of
-        `version_at`.
+        known_by: show the lake as it was at this instant; `version`: its `version_at`. Raises LakeNotFound if the
+        version never existed, VersionVacuumed if its files were removed, and the errors of `version_at`.
         """
         entry = self._log.entry(version) if known_by is None else self._log.known(known_by, version)
         pinned = PinnedTables(self._store, self._tables, entry.tables)

@@ -196,7 +196,7 @@ class Link:
         return await to_thread.run_sync(self._plain, answer)
 
     def _plain(self, answer: types.CallToolResult) -> dict[str, Any]:
-        """Return an answer as JSON without secrets, or what replaces one that is too large."""
+        """Return an answer as JSON without secrets, or the replacement of an answer that is too large."""
         members = answer.model_dump(mode="json", by_alias=True, exclude_none=True)
         if len(json.dumps(members)) > LONGEST_ANSWER:
             return {"isError": True, "outcome": TOO_LARGE}

@@ -297,7 +297,7 @@ def _environment() -> jinja2.Environment:
 
 
 def code(text: str) -> Markup:
-    """Format a contract's text, with code in backticks."""
+    """Format a contract's string as HTML, with code in backticks."""
     parts = enumerate(text.split("`"))
     return Markup("").join(Markup("<code>{}</code>").format(part) if place % 2 else part for place, part in parts)
 

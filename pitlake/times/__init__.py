@@ -6,7 +6,7 @@ A time may have several readings, and the latest is used:
 - A midnight may be a day. It is one in the given zone, in its own zone or offset, or in UTC, and its day ends in that
   zone or in the given one, whichever is later. Whether a midnight *is* a day is decided by the column that holds it
   (`are_days`); a value that stands alone is one if it is written as 00:00 (`Reading.latest`).
-- A clock time that occurs twice, or that clocks skip, counts as the later of its instants.
+- A clock time that occurs twice, or that clocks skip, means the later of its instants.
 - Fractions of a microsecond are rounded up.
 - Values that programs write for a missing time are not times (`Unset`): the zeros of the calendars of Unix, Excel,
   Windows, SQL and pandas, and the years 0, 1 and 9999.

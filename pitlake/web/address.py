@@ -62,7 +62,7 @@ def url_at(path: str, at: datetime, query: Mapping[str, str]) -> str:
 
 
 def names_company(text: str) -> bool:
-    """Return whether a text has the form of a ticker, or is a whole CIK."""
+    """Return whether a string has the form of a ticker, or is a whole CIK."""
     return _TICKER.fullmatch(text) is not None and (not text.isdecimal() or len(text) == CIK_DIGITS)
 
 

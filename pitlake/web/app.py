@@ -35,8 +35,8 @@ MOST_BODY = 64 << 10
 
 @dataclass(frozen=True)
 class Room:
-    """A group of pages besides the time machine. links: (address, title) for the navigation bar. templates: their
-    folder. routes: returns their routes, given the template renderer and the lake.
+    """A group of pages in addition to the time machine. links: (address, title) for the navigation bar. templates:
+    their folder. routes: returns their routes, given the template renderer and the lake.
     """
 
     title: str

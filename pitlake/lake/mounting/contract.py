@@ -81,7 +81,7 @@ class Mount:
         named_by: for a table without a key, the columns whose content names a row, by their name in the table.
         until: the column with the end of a row's validity. The row is one statement at its start, without that end, and
         a second one at its end.
-        time_format: the format of texts and numbers in the columns of times; "" for ISO-8601.
+        time_format: the format of strings and numbers in the columns of times; "" for ISO-8601.
         midnights: whether midnights among other clock times are days (`end`) or `instants`; "" if there are none.
         most_refused: the largest share of rows that may be gaps.
         trust_dates: whether a row that an earlier mount lacked takes effect at its own date, if that is later than this

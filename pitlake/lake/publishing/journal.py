@@ -26,7 +26,7 @@ from pitlake.lake.tables.compacted import shaped
 JOURNAL = "_lake/journal"
 REMEMBERED = timedelta(days=30)
 ROWS, GAPS = ".rows", ".gaps"
-OF_JOURNAL = (  # Names that no column of a dataset can have.
+OF_JOURNAL = (  # These names can't be columns of a dataset.
     pa.field("content_hash", pa.binary()),
     pa.field("_published_at", INSTANT),  # The date under which the lake version has the row; null if it has none.
     pa.field("_whole", pa.bool_()),  # Whether the row has its content columns.

@@ -33,7 +33,7 @@ MOST_TEXT_BYTES = 1 << 30
 OBSERVED_SCHEMA = pa.schema(
     [pa.field(AVAILABLE_AT, INSTANT, nullable=False), pa.field(OBSERVED_AT, INSTANT, nullable=False)]
 )
-_TEXTS = 4_096  # The number of rows with long texts to read at once. Few rows of such a batch are selected.
+_TEXTS = 4_096  # The number of rows with long strings to read at once. Few rows of such a batch are selected.
 Bound = int | None
 """An inclusive bound in microseconds since the epoch; None for no bound."""
 
