@@ -96,7 +96,7 @@ def dataset_asset(
 ) -> AssetDecorator:
     """Return the decorator that makes an asset of a dataset, described by its contract; `more` is passed to Dagster.
 
-    If only checks are selected, those that need no run are executed on the lake as it is.
+    If only checks are selected, those that need no run are executed on the published rows.
     """
     spec = dg.AssetSpec(
         dataset.name,

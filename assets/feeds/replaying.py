@@ -48,7 +48,7 @@ class _FirstRequest(Exception):
 
 
 def name(capture: Capture) -> str:
-    """Return a name that is unique among the captures of a request."""
+    """Return a capture's name, which is unique among the captures of a request."""
     return _name(capture.request_key, clock.micros(capture.fetched_at))
 
 

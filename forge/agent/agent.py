@@ -119,7 +119,7 @@ class Agent:
             text: The question; "" to resume a decision.
             as_of: The instant (default: now).
             decision: The name to decide under (default: a new one). An interrupted decision is resumed.
-            trigger: What started the turn.
+            trigger: The kind of event that started the turn.
             user: The user to whom the conversation belongs.
             event: The event to decide; earlier attempts at it are then hidden.
             on_progress: Called with a line of text for each step.

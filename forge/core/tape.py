@@ -62,7 +62,7 @@ WHERE {_DAY} AND steps.rowid > ? AND steps.rowid <= ?
   AND kind = 'model' AND json_extract(answer, '$.finish') NOT IN ('budget', 'stopped')
 GROUP BY 1, 2
 """
-# The usage of a failed request is unknown and counts as 0 tokens. A request without an end counts its lower bound.
+# The usage of a failed request is unknown and counts as 0 tokens. A request without an end counts as its lower bound.
 _UNANSWERED = f"""
 SELECT decision, model, count(*), sum(iif(answered IS NULL, tokens, 0)), 0
 FROM decisions JOIN requests USING (decision) LEFT JOIN ends USING (request)

@@ -48,7 +48,7 @@ async def propose(agent: Agent, name: str = "", *, trigger: Trigger = "query", a
     Args:
         agent: The agent with the lessons; the model of its role `proposal` writes the changes.
         name: The run's name (default: the last run that was interrupted, else a new one).
-        trigger: What started the run.
+        trigger: The kind of event that started the run.
         again: Whether to retry claims for which an earlier run wrote no change.
 
     Returns:

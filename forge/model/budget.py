@@ -66,7 +66,7 @@ class Meter:
         return lambda role: Metered(models(role), self)
 
     def spent(self) -> tuple[Spent, Spent]:
-        """Return the spending of the run and of the day so far."""
+        """Return the spending of the run and of the day to date."""
         day = day_of(self.at, self.config.schedules.timezone)
         newer, self._seen = self.tape.spent(*day, self._seen)
         self._counted += newer
@@ -77,7 +77,7 @@ class Meter:
         return run, self.priced(used)
 
     def spent_in_backtest(self) -> Spent:
-        """Return the spending of all runs of the backtest so far."""
+        """Return the spending of all runs of the backtest to date."""
         return _sum(total_spent(tape, self.config) for tape in self.backtest)
 
     def backtest_exceeded(self, more: Spent | None = None) -> str:

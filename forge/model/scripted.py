@@ -8,7 +8,7 @@ Script = Sequence[Answer] | Callable[[Request], Answer]
 
 
 class Scripted:
-    """Returns prepared answers in order, or the answers of a function. asked: all requests so far."""
+    """A model that returns prepared answers in order, or a function's answers. asked: all requests to date."""
 
     def __init__(self, script: Script, name: str = "1") -> None:
         self.id = f"scripted:{name}"

@@ -82,7 +82,7 @@ class Path:
 
     @property
     def total_return(self) -> float:
-        """The return so far, as a share of the entry price."""
+        """The return to date, as a share of the entry price."""
         return self.marks[-1].value if self.marks else 0.0
 
 

@@ -44,7 +44,7 @@ class DecisionReceipt:
 
 
 def cut_off(model: str, lake: str | Path | None) -> str | None:
-    """Return the last day of a model's training data, from today's registry or what its maker publishes, or None."""
+    """Return the last day of a model's training data, from today's registry or its maker's publication, or None."""
     day = named_model(model, lake).trained_to
     return str(day) if day else None
 

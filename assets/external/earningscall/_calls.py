@@ -196,7 +196,7 @@ def _publication(value: Any) -> datetime | None:
 
 
 def _after_release(ticker: str, days: Sequence[date], run: RunFacts) -> datetime | None:
-    """Return an instant at which the text of a call was certainly public, or None.
+    """Return an instant at which a call's text was certainly public, or None.
 
     It follows from the last 8-K with item 2.02 soon after the stated day.
     """
