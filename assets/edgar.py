@@ -119,7 +119,7 @@ def is_by_others(form: object) -> bool:
 
 
 def is_business_day(day: date) -> bool:
-    """Return whether EDGAR accepts filings on a day, which is no weekend, federal holiday or ordered closing."""
+    """Return whether EDGAR accepts filings on a day: not on weekends, federal holidays and ordered closings."""
     return day.weekday() < 5 and day not in SHUT_BY_ORDER and day not in _holidays(day.year)
 
 

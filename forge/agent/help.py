@@ -173,7 +173,9 @@ class Contents:
                 rows = session.sql("SELECT dataset, rows, watermark FROM lake_info").rows()
                 counts = {name: (count or 0, str(newest or "")) for name, count, newest in rows}
                 with_labels = [name for name in self._datasets if name in _NAMES and counts.get(name, (0,))[0]]
-                labels = {name: sorted(str(label) for (label,) in session.sql(_NAMES[name]).rows()) for name in with_labels}
+                labels = {
+                    name: sorted(str(label) for (label,) in session.sql(_NAMES[name]).rows()) for name in with_labels
+                }
                 return [(name, *counts.get(name, (0, "")), labels.get(name, [])) for name in self._datasets]
         except PitlakeError:
             return []

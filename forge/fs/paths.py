@@ -40,6 +40,6 @@ def archive_path(path: str, number: int) -> str:
 
 
 def parse_archive_path(path: str) -> tuple[str, int] | None:
-    """Parse an archive path into the record's path and version number; None if it is no archive path."""
+    """Parse an archive path into the record's path and version number; None if it is not an archive path."""
     match = _ARCHIVED.fullmatch(path)
     return (f"/memory/{match[1]}/{match[2]}.md", int(match[3])) if match else None

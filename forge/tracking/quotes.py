@@ -74,7 +74,7 @@ def _currency(row: Mapping[str, Any]) -> str:
 
 
 def _price(quoted: Quoted, row: Mapping[str, Any], currency: str) -> float | None:
-    """Return a quote as a price in a currency; None if it is no such price."""
+    """Return a quote as a price in a currency; None if it is not a price."""
     unit, value = (row["unit"] or "").lower(), row["value"]
     if row["point"] != OUTRIGHT:
         return None

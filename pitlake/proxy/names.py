@@ -1,4 +1,4 @@
-"""Recognises members that are times by their names, and values of such members that are no points in time."""
+"""Recognises members that are times by their names, and values of such members that are not points in time."""
 
 import re
 from functools import lru_cache

@@ -1,7 +1,7 @@
 """Limits on an answer: decoded bytes, and seconds from the request to the last byte.
 
 This is a `requests` adapter, so it covers everything that a session sends, including handshakes and redirects. A socket
-timeout is no such limit: a server that sends a byte per second never reaches it.
+timeout does not limit this: a server that sends a byte per second never reaches it.
 """
 
 import threading

@@ -65,7 +65,7 @@ def _quarter_number(day: date) -> int:
 
 
 def entries(text: str) -> Iterator[IndexEntry]:
-    """Yield the entries below the header's rule, if any. Raises Unreadable for a line that is no entry."""
+    """Yield the entries below the header's rule, if any. Raises Unreadable for a line that is not an entry."""
     head, rule, body = text.partition("\n---")
     if not rule and not _RULE.search(text):
         raise Unreadable("no index")
