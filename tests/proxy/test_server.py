@@ -1,6 +1,7 @@
 """The proxy over the protocol: what a model sees of a tool, and how a run is recorded and replayed."""
 
 import json
+import os
 
 import anyio
 import psutil
@@ -331,9 +332,9 @@ def test_a_server_that_dies_is_started_again(tmp_path, monkeypatch):
     async def killed():
         async with proxied(hostile("sec-edgar", 5), "sec-edgar", tape_file) as (client, reader):
             await ask(client, reader, "get_recent_filings", filing)
-            for child in psutil.Process().children():
-                if "hostile_server" in " ".join(child.cmdline()):
-                    child.kill()
+            for process in psutil.process_iter(["ppid", "cmdline"]):  # without zombies, whose command is unknown
+                if process.info["ppid"] == os.getpid() and "hostile_server" in " ".join(process.info["cmdline"] or ()):
+                    process.kill()
             await anyio.sleep(0.2)
             lost = envelope_of(await ask(client, reader, "get_recent_filings", {"identifier": "B"}))
             await anyio.sleep(0.3)
