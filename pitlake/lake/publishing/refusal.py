@@ -89,7 +89,7 @@ def refuse(staged: Staged, observed_at: datetime) -> tuple[Staged, tuple[CheckRe
         left = _with_gaps(left, refused)
     count = sum(len(group.positions) for group in every)
     is_of_few = staged.dataset.group == FEEDS and len(entities) < LEAST_ENTITIES
-    if is_of_few:  # A few bad entities should not block many good ones.
+    if is_of_few:  # A few entities with refused rows do not stop a run in which more entities have none.
         others = {*pc.unique(left.rows[staged.dataset.entity]).to_pylist()} - entities
         is_of_few = len(others) >= LEAST_ENTITIES
     return left, (*checks, _share(left, count, checks, spares=is_of_few))
