@@ -89,7 +89,7 @@ def publish(lake: Lake, companies: list[Company], seen: Poll, number: int) -> No
             public = end_of_new_york_day(executed)
             evidence = f"made:splits&item={ticker}&day={executed}"
             if public > seen.at:
-                gaps.append(StagedGap("unverifiable", "not yet", evidence))
+                gaps.append(StagedGap("pit_excluded", "not public yet", evidence))
                 continue
             rows.append({
                 "ticker": ticker, "execution_date": executed, "ordinal": ordinal, "split_from": 1.0,
