@@ -59,17 +59,19 @@ def build(root: Path) -> Lake:
     return lake
 
 
-def publish(lake: Lake, dataset: Dataset) -> None:
-    """Publish a dataset in one run, with rows and gaps on both sides of T. Its values have no limits, so that
-    impossible values can identify the marked rows.
-    """
+def unlimited(dataset: Dataset) -> Dataset:
+    """Return the contract without limits of values, so that impossible values can identify the marked rows."""
     limits: dict[str, Any] = {"values": (), "pattern": "", "minimum": None, "maximum": None, "strict": False}
-    columns = tuple(replace(column, **limits) for column in dataset.columns)
+    return replace(dataset, rules=(), columns=tuple(replace(column, **limits) for column in dataset.columns))
+
+
+def publish(lake: Lake, dataset: Dataset) -> None:
+    """Publish a dataset in one run, with rows and gaps on both sides of T."""
     gaps = (
         StagedGap("unverifiable", "no date", f"neo4j:Thing:{dataset.name}", T - timedelta(days=3)),
         StagedGap("unverifiable", f"no date {MARK}", f"neo4j:Thing:{dataset.name}-{MARK}", T + timedelta(days=3)),
     )
-    kit.publish(lake, replace(dataset, rules=(), columns=columns), rows(dataset), f"run-{dataset.name}", gaps)
+    kit.publish(lake, unlimited(dataset), rows(dataset), f"run-{dataset.name}", gaps)
 
 
 def rows(dataset: Dataset) -> Iterator[dict[str, Any]]:

@@ -14,6 +14,7 @@ from assets.external import feed
 from assets.feeds.feed import Scope
 from assets.feeds.runs import run_feed
 from assets.order import in_order
+from pitlake.clock import AVAILABLE_AT
 from pitlake.datasets import get
 from pitlake.errors import NotCaptured
 from pitlake.lake.lake import Lake
@@ -22,13 +23,14 @@ from resources.http.client import HttpClient
 from tests.answers import captured
 from tests.tally import Tally
 from tests.wall.late.asking import Held
+from tests.wall.late.judge import MICROSECOND
 
 BEGAN = datetime(2024, 3, 1, 15, tzinfo=timezone.utc)
 TICKERS = ("AAA", "BBB", "CCC")
 DAYS = Scope(date_from=date(2024, 2, 1), date_to=date(2024, 2, 29))
 SCOPES = (*(Scope(tickers=(ticker,)) for ticker in TICKERS), DAYS)
 FEEDS = ("polygon_dividends", "polygon_splits")
-ORDERS, INSTANTS = 3, 12
+ORDERS, INSTANTS = 3, 200
 
 
 def judged(seed: int, root: Path) -> Tally:
@@ -43,8 +45,10 @@ def judged(seed: int, root: Path) -> Tally:
     tally = Tally()
     first, *others = (_lake(rng, store, root / f"lake-{number}", in_order(FEEDS)) for number in range(ORDERS))
     shuffled = _lake(rng, store, root / "shuffled", rng.sample(FEEDS, len(FEEDS)))
+    changes = [row[AVAILABLE_AT] for rows in first.rows.values() for row in rows]
     for number in range(INSTANTS):
-        as_of = BEGAN + timedelta(days=rng.uniform(-40, 60))
+        between = BEGAN + timedelta(days=rng.uniform(-40, 60))
+        as_of = rng.choice((between, rng.choice(changes or [between]) + rng.choice((-1, 0, 1)) * MICROSECOND))
         expected = _rows(first, as_of)
         for other in others:
             tally.compared += len(expected)

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 from urllib.parse import unquote
@@ -70,7 +71,8 @@ def looked_at(documents: Iterable[Document], moment: datetime) -> dict[str, list
 def ask(name: str, holdings: list[State], lake: Lake, run_id: str, at: datetime) -> Asked:
     """Run a feed: capture every response, then replay and publish. Raises the error that refused the run."""
     feed, reply = all_feeds()[name], FEEDS[name]
-    scope, store, answers = reply.scope(holdings), CaptureStore.of(lake.location), list[Capture]()
+    scope, answers = reply.scope(holdings), list[Capture]()
+    store = CaptureStore(captures_of(name, Path(lake.location)))
 
     def fetch(request: Request) -> Any:
         body, headers = reply.answer(request, holdings)
@@ -91,6 +93,13 @@ def ask(name: str, holdings: list[State], lake: Lake, run_id: str, at: datetime)
     replay(name, scope, store, lake, run_id)
     entities = {feed.entity_of(unit) for unit in feed.units(scope)}
     return Asked(name, at, holdings, tuple(answers), frozenset(map(str, entities - {None})))
+
+
+def captures_of(name: str, root: Path) -> Path:
+    """Return the folder for a feed's captures. Feeds with different documents may request the same addresses, but none
+    may read the responses to another one's polls.
+    """
+    return root / "captures" / FEEDS[name].kind.name
 
 
 def replay(

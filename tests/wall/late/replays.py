@@ -28,8 +28,8 @@ from pitlake.lake.lake import Lake
 from resources.http.capture import CaptureStore
 from tests.wall.late.asking import GAPS, Held, Row, key
 from tests.wall.late.documents import FIRST, LAST
-from tests.wall.late.looks import History, Ledger, canonical, clock_at
-from tests.wall.late.outside import FEEDS, Asked, replay
+from tests.wall.late.looks import DRIFT, History, Ledger, canonical, clock_at
+from tests.wall.late.outside import FEEDS, Asked, captures_of, replay
 from tests.wall.late.sources import NAMES
 
 AT_ONCE, IN_PARTS, SHUFFLED = "at once", "in parts", "shuffled"
@@ -60,15 +60,14 @@ class Replay:
 def replayed(history: History, ledger: Ledger, way: str, root: Path) -> Replay:
     """Fill a fresh lake from the responses to a history's polls."""
     rng = Random(f"late/{history.seed}/replays/{way}")
-    replay = Replay(way, Lake(root / "lake"))
+    replay = Replay(way, Lake(root / "lake", allow_drift=DRIFT))
     with clock_at(FIRST):
         replay.lake.start()
-    filled = _Filling(replay, CaptureStore(root / "captures"))
     with clock_at(SINCE):
         for name in FEEDS:
             question = [each for each in ledger.asked if each.dataset == name]
             if question:
-                filled.fill(name, question, rng)
+                _Filling(replay, CaptureStore(captures_of(name, root))).fill(name, question, rng)
     return replay
 
 
@@ -103,7 +102,7 @@ class _Filling:
         if rng is not None:
             states = rng.sample(states, rng.randrange(1, len(states) + 1))
         self._runs += 1
-        run_id = f"replay-{self._runs}"
+        run_id = f"replay-{name}-{self._runs}"
         replay(name, FEEDS[name].scope(states), self._store, self._replay.lake, run_id, until)
 
 

@@ -2,6 +2,7 @@
 things in rows.
 """
 
+from assets.order import in_order
 from tests.wall.late import graph, outside
 
 KINDS = (*(label.kind for label in graph.LABELS.values()), *outside.KINDS)
@@ -10,7 +11,7 @@ SHOWN_BY = {**graph.SHOWN_BY, **outside.SHOWN_BY}
 # The graph may keep several nodes of a call or split. The start names a call and the day names a split, so that a new
 # start or day makes another node.
 SHOWN_TWICE = {*graph.LABELS["call"].names, *graph.LABELS["split"].names}
-DATASETS = (*graph.EXTRACTORS, *outside.FEEDS)
+DATASETS = tuple(in_order((*graph.EXTRACTORS, *outside.FEEDS)))
 
 
 def told_in(kind: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from datetime import datetime
 from random import Random
 from typing import Any
 
-from tests.wall.late.documents import Kind, State, claimed, flip, moved, setting, spelled
+from tests.wall.late.documents import Edit, Kind, State, claimed, flip, moved, setting, spelled
 from tests.wall.late.found import Found, Label, Node, Thing, by, vector, words
 
 
@@ -121,6 +121,16 @@ def call_moved(state: State, rng: Random, _at: datetime) -> None:
     state["start"] = moved(rng, state["start"])
 
 
+def either(what: str, edit: Edit) -> Edit:
+    """Return an edit of a call's start or of its node, never of both: they would make it another call."""
+
+    def edited(state: State, rng: Random, at: datetime) -> None:
+        if state.setdefault("edited", what) == what:
+            edit(state, rng, at)
+
+    return edited
+
+
 def call_found(state: State) -> Iterator[Found]:
     start = "soon" if state["unreadable"] else spelled(state["start"], state["clock"])
     text = None if state["unreadable"] else start
@@ -179,12 +189,12 @@ LABELS = (
                 "exchange rewritten": call_exchange,
                 "exchange changed": call_exchange,
                 "vectors recomputed": call_vector,
-                "start moved": call_moved,
-                "clock flipped": flip,
+                "start moved": either("start", call_moved),
+                "clock flipped": either("start", flip),
                 "year corrected": setting("fiscal_year", lambda r: r.randrange(2020, 2030)),
                 "remarks changed": setting("remarks", lambda r: r.choice((words(r), words(r), ""))),
                 "full text changed": setting("full", lambda r: r.choice((words(r), ""))),
-                "node replaced": lambda s, r, _: s.update(node=f"X{s['number']}_2024_{r.randrange(9)}"),
+                "node replaced": either("node", lambda s, r, _: s.update(node=f"X{s['number']}_2024_{r.randrange(9)}")),
                 "ticker blanked or back": lambda s, _r, _a: s.update(ticker=None if s["ticker"] else f"X{s['number']}"),
                 "start turns unreadable or back": lambda s, _r, _a: s.update(unreadable=not s["unreadable"]),
             },
