@@ -41,15 +41,6 @@ class CollectTool:
     async def execute(self, call_id: str, /, target: str) -> str:
         """Return the results, the number of running tasks, and the ledger. Raises BadInput for an unknown task."""
         executor = self._executor
-
-        def choose() -> str:
-            ended = [name for name in executor.tasks if name in executor.results]
-            new = [name for name in ended if name not in executor.collected]
-            names = {"all": ended, "ready": new}.get(target, [target])
-            running = len(executor.tasks) - len(ended)
-            ledger_line = task_ledger(executor, executor.collected | set(names))
-            return json.dumps({"shown": names, "running": running, "ledger": ledger_line})
-
         if target == "all":
             await executor.wait(executor.tasks)
         elif target == "ready":
@@ -61,6 +52,15 @@ class CollectTool:
                     "target", f"{target[:60]!r} was never dispatched", f"dispatched tasks: {dispatched[:200]}"
                 )
             await executor.wait([target])
+
+        def choose() -> str:
+            ended = [name for name in executor.tasks if name in executor.results]
+            new = [name for name in ended if name not in executor.collected]
+            names = {"all": ended, "ready": new}.get(target, [target])
+            running = len(executor.tasks) - len(ended)
+            ledger_line = task_ledger(executor, executor.collected | set(names))
+            return json.dumps({"shown": names, "running": running, "ledger": ledger_line})
+
         choice = json.loads(await self._record_choice(call_id, choose) if self._record_choice else choose())
         await executor.wait(choice["shown"])
         parts = [format_result(executor.results[name]) for name in choice["shown"]]
