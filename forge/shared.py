@@ -61,10 +61,17 @@ class SharedTools:
     ) -> CallToolResult:
         """List decisions up to the instant, or show the receipt and the lineage of one decision."""
 
-        async def told() -> str:
-            return self._decision(name) if name else "\n".join(self._known()) or "none yet"
+        async def answer() -> str:
+            if not name:
+                return "\n".join(self._known()) or "none yet"
+            if name not in [line.partition(" ")[0] for line in self._known()]:
+                problem = f"there is no decision {name[:60]!r}"
+                raise BadInput("name", problem, "call decisions without a name for the list")
+            edges = lineage.lineage(self._memory, self._own.tape, name, self._at)
+            receipt = json.loads(self._own.tape.receipt(name) or "null")
+            return f"{json.dumps(receipt, indent=1)}\n\n{lineage.as_text(edges)}"
 
-        return await _guarded(told)
+        return await _guarded(answer)
 
     def _files(self, path: str) -> ReadFS:
         if not path.startswith(SHARED):
@@ -79,13 +86,6 @@ class SharedTools:
             for name, start in inputs.items()
             if start["clock"] == self._memory.journal.clock.name and instant(start["as_of"]) <= self._at
         ]
-
-    def _decision(self, name: str) -> str:
-        if name not in [line.partition(" ")[0] for line in self._known()]:
-            raise BadInput("name", f"there is no decision {name[:60]!r}", "call decisions without a name for the list")
-        edges = lineage.lineage(self._memory, self._own.tape, name, self._at)
-        receipt = json.loads(self._own.tape.receipt(name) or "null")
-        return f"{json.dumps(receipt, indent=1)}\n\n{lineage.as_text(edges)}"
 
 
 def server(own: Desk, memory: Memory, at: datetime) -> MCPServer[None]:

@@ -132,48 +132,41 @@ class Agent:
         at = instant(as_of) if as_of is not None else self.memory.journal.clock.now()
         name = decision or f"D-{micros(at):013x}{token_hex(5)}"
         with self.tape.claim(name):
-            inputs = self._reserve(name, text, at, trigger, user, event)
+            if name in self.tape.decisions():
+                inputs = self._inputs(name)
+                if text not in ("", inputs["text"]):
+                    raise BadInput("decision", f"{name} was started with another question", "ask it without that name")
+            else:
+                with self.tape.reserving():
+                    inputs = self.tape.begin(name, self._new_inputs(text, at, trigger, user, event))
+            if inputs["clock"] != self.memory.journal.clock.name:
+                raise BadInput("decision", f"was started on the memory {inputs['clock']}", "resume it with that memory")
             on_progress(f"decision {name}")
             if inputs["market"] is None:
                 on_progress(NO_MARKET)
             try:
-                return await self._decide(name, inputs, on_progress)
+                turn = self._turn(self.memory, name, inputs, "record")
+                answer, end = await self._run(turn, on_progress)
+                context, exchange = SessionContext(inputs["session"], inputs["turn"]), (inputs["text"], answer)
+                at, stopped = instant(inputs["as_of"]), turn.conversation.stopped
+                sessions.record_turn(
+                    self.memory, turn.fs, context, inputs["trigger"], inputs["user"], at, exchange, stopped
+                )
+                minutes = self.config.sessions.session_timeout_minutes
+                sessions.archive_expired(self.memory, turn.fs, context, at, minutes)
+                self.memory.flush()
+                receipt = self.tape.add_receipt(name, self._receipt(turn, answer, end).to_json())
+                return Decided(name, answer, end, load_receipt(receipt), usages(self.tape, name))
             except BaseException as problem:
                 reason = str(problem) if isinstance(problem, PitlakeError) else type(problem).__name__
                 self.tape.fail(name, reason)
                 raise
-
-    def _reserve(self, name: str, text: str, at: datetime, trigger: Trigger, user: str, event: str) -> dict[str, Any]:
-        """Return a decision's inputs, recorded on the tape."""
-        if name in self.tape.decisions():
-            inputs = self._inputs(name)
-            if text not in ("", inputs["text"]):
-                raise BadInput("decision", f"{name} was started with another question", "ask it without that name")
-        else:
-            with self.tape.reserving():
-                inputs = self.tape.begin(name, self._new_inputs(text, at, trigger, user, event))
-        if inputs["clock"] != self.memory.journal.clock.name:
-            raise BadInput("decision", f"was started on the memory {inputs['clock']}", "resume it with that memory")
-        return inputs
 
     def _inputs(self, name: str) -> dict[str, Any]:
         inputs = self.tape.inputs(name)
         if "limits" not in inputs:
             raise BadInput("decision", f"{name} answers no question", "give a decision that `ask` printed")
         return inputs
-
-    async def _decide(self, name: str, inputs: dict[str, Any], on_progress: Callable[[str], None]) -> Decided:
-        turn = self._turn(self.memory, name, inputs, "record")
-        answer, end = await self._run(turn, on_progress)
-        context = SessionContext(inputs["session"], inputs["turn"])
-        exchange = (inputs["text"], answer)
-        at, stopped = instant(inputs["as_of"]), turn.conversation.stopped
-        sessions.record_turn(self.memory, turn.fs, context, inputs["trigger"], inputs["user"], at, exchange, stopped)
-        minutes = self.config.sessions.session_timeout_minutes
-        sessions.archive_expired(self.memory, turn.fs, context, at, minutes)
-        self.memory.flush()
-        receipt = self.tape.add_receipt(name, self._receipt(turn, answer, end).to_json())
-        return Decided(name, answer, end, load_receipt(receipt), usages(self.tape, name))
 
     async def replay(
         self, decision: str, mode: Mode = "strict", on_progress: Callable[[str], None] = no_progress
@@ -212,7 +205,21 @@ class Agent:
         minutes = self.config.sessions.session_timeout_minutes
         profile = self.config.model.profile, self.config.model.typed_writes
         context = sessions.resolve_session(self.memory.hydrate(remembered), trigger, user, at, minutes, event)
-        context = self._free_turn(context, at)
+        # The turn is the session's next free one, or the first of a new session if a turn is still running.
+        turn = context.turn_number
+        for name in self.tape.turns(context.session_id):
+            turn = max(turn, self.tape.inputs(name)["turn"] + 1)
+            if self.tape.receipt(name) is None and self.tape.failure(name) is None:
+                if self.tape.is_claimed(name):
+                    context = sessions.new(at)
+                    break
+                self.tape.fail(name, "its process ended before it was answered")
+        else:
+            context = replace(context, turn_number=turn)
+        try:
+            market = self.version or Lake(self.lake).head()
+        except LakeNotFound:
+            market = None
         return {
             "text": text,
             "as_of": iso(at),
@@ -223,24 +230,13 @@ class Agent:
             "event": event,
             "session": context.session_id,
             "turn": context.turn_number,
-            "market": self._market(),
+            "market": market,
             "model": model,
             "trained_to": None if not self.states_cut_off else self.trained_to or cut_off(model, self.lake) or "",
             "limits": [self.limits.turns, self.limits.repeats],
             "profile": [*profile],
             "plan": [*PLANS.get(profile, ())],
         }
-
-    def _free_turn(self, context: SessionContext, at: datetime) -> SessionContext:
-        """Return the session's next free turn, or the first turn of a new session if a turn is still running."""
-        turn = context.turn_number
-        for name in self.tape.turns(context.session_id):
-            turn = max(turn, self.tape.inputs(name)["turn"] + 1)
-            if self.tape.receipt(name) is None and self.tape.failure(name) is None:
-                if self.tape.is_claimed(name):
-                    return sessions.new(at)
-                self.tape.fail(name, "its process ended before it was answered")
-        return replace(context, turn_number=turn)
 
     def _turn(self, memory: Memory, decision: str, inputs: dict[str, Any], mode: Mode) -> Turn:
         remembered = memory.hydrate(
@@ -314,12 +310,6 @@ class Agent:
 
     def _viewpoint(self, inputs: dict[str, Any]) -> At:
         return At(as_of=instant(inputs["as_of"]), lake=self.lake, version=inputs["market"])
-
-    def _market(self) -> int | None:
-        try:
-            return self.version or Lake(self.lake).head()
-        except LakeNotFound:
-            return None
 
     def _receipt(self, turn: Turn, answer: str, end: End) -> DecisionReceipt:
         at = instant(turn.inputs["as_of"])

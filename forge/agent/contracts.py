@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -114,28 +114,23 @@ def _blocks(text: str, name: str, kind: type[_One]) -> tuple[_One, ...]:
         if body.strip().strip(".").lower() == NONE:
             return ()
         raise OutputUnreadable(name, "has no ```yaml block", f"give one block per item, or write {NONE}")
-    entries = [_validate(name, fields, kind) for block in blocks for fields in _load_entries(name, block)]
+    entries: list[_One] = []
+    for block in blocks:
+        try:
+            documents = list(yaml.load_all(block, Plain))
+        except (yaml.YAMLError, ValueError, RecursionError) as problem:
+            raise OutputUnreadable(name, f"is not YAML ({type(problem).__name__})", "quote texts with colons") from None
+        items = [item for document in documents for item in (document if isinstance(document, list) else [document])]
+        if not items:
+            raise OutputUnreadable(name, "has an empty block", f"fill it, or write {NONE} without a block")
+        for fields in items:
+            try:
+                entries.append(kind.model_validate(fields))
+            except ValidationError as problem:
+                first = problem.errors(include_url=False, include_input=False)[0]
+                where = ".".join(map(str, first["loc"])) or "the block"
+                raise OutputUnreadable(name, f"{where}: {first['msg']}", "follow the template") from None
     keys = [next(iter(entry.model_dump().values())) for entry in entries]
     if len(set(keys)) < len(keys):
         raise OutputUnreadable(name, "has one id twice", "give one block per id")
     return tuple(entries)
-
-
-def _load_entries(name: str, block: str) -> list[Any]:
-    try:
-        documents = list(yaml.load_all(block, Plain))
-    except (yaml.YAMLError, ValueError, RecursionError) as problem:
-        raise OutputUnreadable(name, f"is not YAML ({type(problem).__name__})", "quote texts with colons") from None
-    entries = [entry for document in documents for entry in (document if isinstance(document, list) else [document])]
-    if not entries:
-        raise OutputUnreadable(name, "has an empty block", f"fill it, or write {NONE} without a block")
-    return entries
-
-
-def _validate(name: str, fields: Any, kind: type[_One]) -> _One:
-    try:
-        return kind.model_validate(fields)
-    except ValidationError as problem:
-        first = problem.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"])) or "the block"
-        raise OutputUnreadable(name, f"{where}: {first['msg']}", "follow the template") from None

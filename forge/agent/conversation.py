@@ -1,11 +1,11 @@
 """The state of a loop: the next request's messages, its limits, and the text that explains why it stopped."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
 from forge.core.tape import canonical
 from forge.model.budget import CHARACTERS_A_TOKEN
-from forge.model.messages import Answer, Call, Finish, Message, Request, Results, ToolSpec
+from forge.model.messages import Answer, Finish, Message, Request, Results, ToolSpec
 
 End = Literal["answered", "refused", "cut", "turns", "budget", "stopped", "repeated", "empty", "too_long"]
 REASONS: dict[End, str] = {
@@ -161,15 +161,14 @@ class Conversation:
                 shorter = tuple(replace(result, text=_short(result.text)) for result in message.returned)
                 self.messages[place] = Results(shorter)
             elif isinstance(message, Answer):
-                self.messages[place] = replace(message, calls=tuple(map(_short_call, message.calls)))
+                calls = list(message.calls)
+                for number, call in enumerate(calls):
+                    if isinstance(call.arguments, dict):
+                        pairs = call.arguments.items()
+                        arguments = {name: _short(text) if isinstance(text, str) else text for name, text in pairs}
+                        calls[number] = replace(call, arguments=arguments)
+                self.messages[place] = replace(message, calls=tuple(calls))
         return self.messages != before
-
-
-def _short_call(call: Call) -> Call:
-    arguments: Any = call.arguments
-    if isinstance(arguments, dict):
-        arguments = {name: _short(value) if isinstance(value, str) else value for name, value in arguments.items()}
-    return replace(call, arguments=arguments)
 
 
 def _short(text: str) -> str:

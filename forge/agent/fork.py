@@ -105,26 +105,19 @@ class _Lane(Lane):
             answer = recorded.answer
         else:
             answer = await do()
-        self._compare(recorded, kind, request_text, answer)
+        if recorded and same and recorded.answer == answer:
+            self.tape.comparison.same += 1
+        else:
+            if recorded is None or recorded.kind != kind:
+                differs = "the tape has no such step" if recorded is None else f"the tape has a {recorded.kind} here"
+            elif not same:
+                requests = (json.loads(_without_model(text)) for text in (recorded.request, request_text))
+                differs = f"request: {difference(*requests)}"
+            else:
+                differs = f"answer: {difference(recorded.answer, answer)}"
+            self.tape.comparison.differences.append(Difference(self.name, self.at, kind, differs))
         self.tape.add_step(self.decision, Step(self.name, self.at, kind, request_text, answer))
         return answer
-
-    def _compare(self, recorded: Step | None, kind: str, request_text: str, answer: str) -> None:
-        if recorded and (recorded.kind, _without_model(recorded.request), recorded.answer) == (
-            kind,
-            _without_model(request_text),
-            answer,
-        ):
-            self.tape.comparison.same += 1
-            return
-        if recorded is None or recorded.kind != kind:
-            change = "the tape has no such step" if recorded is None else f"the tape has a {recorded.kind} here"
-        elif _without_model(recorded.request) != _without_model(request_text):
-            requests = (json.loads(_without_model(text)) for text in (recorded.request, request_text))
-            change = f"request: {difference(*requests)}"
-        else:
-            change = f"answer: {difference(recorded.answer, answer)}"
-        self.tape.comparison.differences.append(Difference(self.name, self.at, kind, change))
 
 
 async def fork(agent: Agent, decision: str, change: ForkChange) -> Forked:

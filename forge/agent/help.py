@@ -6,6 +6,7 @@ fetches accept. A page lists only series and tickers that were public at the ins
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property, partial
 from inspect import cleandoc
 from typing import Any
@@ -90,7 +91,10 @@ def record_page(kind: Kind, at: At | None = None) -> str:
 
     at: the instant as of which the page on Expressions lists what code can follow.
     """
-    example = EXAMPLES[kind.name]
+    example, instruments = EXAMPLES[kind.name], list[str]()
+    if at and kind.cls is Expression:
+        with suppress(PitlakeError):
+            instruments = [f"## Instruments as of {iso(at.as_of)}", "", f"- {Followable(at).describe()}", ""]
     lines = [
         f"# {kind.name}: how to write one",
         f"New: write('{kind.folder}new.md', …). Change: write('{kind.folder}{kind.prefix}-001.md', …), the whole text.",
@@ -102,19 +106,12 @@ def record_page(kind: Kind, at: At | None = None) -> str:
         *(_field_line(name, part, kind, 0) for name, part in agents_schema(kind).items()),
         "",
         *(["## Rules", *(f"- {rule}" for rule in RULES[kind.name]), ""] if kind.name in RULES else []),
-        *(_instruments(at) if at and kind.cls is Expression else []),
+        *instruments,
         "## Example",
         "",
         render(example),
     ]
     return "\n".join(lines)
-
-
-def _instruments(at: At) -> list[str]:
-    try:
-        return [f"## Instruments as of {iso(at.as_of)}", "", f"- {Followable(at).describe()}", ""]
-    except PitlakeError:
-        return []
 
 
 def source_page(source: Provider, at: At) -> str:
@@ -123,7 +120,17 @@ def source_page(source: Provider, at: At) -> str:
     if isinstance(source, QueryProvider):
         contents = Contents(at, {name for query in source.operations.values() for name in catalogue.get(query).reads})
         for op, query_name in source.operations.items():
-            lines += _operation(source, op, catalogue.get(query_name), contents)
+            query, parameters = catalogue.get(query_name), source.parameters(op)
+            lines += [f"## {op}", f"{query.summary} (named query {query.name})"]
+            for parameter in parameters:
+                default = "" if parameter.default is None else f" = {json.dumps(parameter.default)}"
+                need = "*" if parameter.required else default
+                lines.append(f"- {parameter.name}{need}: {parameter.type}. {parameter.meaning}")
+            if query.one_of:
+                lines.append(f"Give exactly one of {', '.join(query.one_of)}.")
+            params = {parameter.name: _value(parameter, contents) for parameter in parameters if parameter.required}
+            lines.append(f"columns: {', '.join(column.name for column in query.columns)}")
+            lines += [f"call: {_call(source.name, op, params)}", ""]
         lines += [f"## The lake as of {iso(at.as_of)}", *contents.lines()]
     elif isinstance(source, Analytics):
         for op, operation in OPERATIONS.items():
@@ -196,19 +203,6 @@ class Contents:
             more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
             names_text = f": {', '.join(names[:MOST_NAMES])}{more}" if names else ""
             yield f"- {name}: {count:,} rows{f', newest of {newest}' if count else ''}{names_text}"
-
-
-def _operation(source: QueryProvider, op: str, query: catalogue.Query, contents: Contents) -> list[str]:
-    parameters = source.parameters(op)
-    lines = [f"## {op}", f"{query.summary} (named query {query.name})"]
-    for parameter in parameters:
-        need = "*" if parameter.required else "" if parameter.default is None else f" = {json.dumps(parameter.default)}"
-        lines.append(f"- {parameter.name}{need}: {parameter.type}. {parameter.meaning}")
-    if query.one_of:
-        lines.append(f"Give exactly one of {', '.join(query.one_of)}.")
-    params = {parameter.name: _value(parameter, contents) for parameter in parameters if parameter.required}
-    lines.append(f"columns: {', '.join(column.name for column in query.columns)}")
-    return [*lines, f"call: {_call(source.name, op, params)}", ""]
 
 
 def _value(parameter: catalogue.Parameter, contents: Contents) -> Any:

@@ -51,7 +51,11 @@ async def loop(
                 continue
             return (answer.text, "answered") if answer.text.strip() else (conversation.stop(last, "empty"), "empty")
         returned = [Returned(call, await _called(lane, tools, call, on_progress)) for call in answer.calls]
-        if any(_compacts(result) for result in returned):
+        compact_calls = [
+            result.call for result in returned if result.call.name == "compact" and FAILED not in result.text
+        ]
+        targets = [call.arguments.get("target") for call in compact_calls if isinstance(call.arguments, dict)]
+        if "conversation" in targets:
             conversation.compact_results()
         conversation.messages.append(Results(tuple(returned)))
         if conversation.plan and not conversation.next_form():
@@ -72,9 +76,3 @@ async def _called(lane: Lane, tools: Mapping[str, Tool], call: Call, on_progress
     if call.name.startswith("write") and not text.startswith(WRITTEN):
         on_progress(f"refused: {' '.join(text.split())}")
     return text
-
-
-def _compacts(result: Returned) -> bool:
-    arguments = result.call.arguments
-    of_all = isinstance(arguments, dict) and arguments.get("target") == "conversation"
-    return of_all and result.call.name == "compact" and FAILED not in result.text

@@ -77,11 +77,6 @@ def history_tail(fs: ForgeFS) -> str | None:
     return "\n\n".join(turns)
 
 
-def _append(writing: Writing, path: str, entry: str) -> None:
-    row = writing.newest(path)
-    writing.put(path, ((row.content if row else "") + entry)[-MOST_HISTORY:])
-
-
 def record_turn(
     memory: Memory,
     fs: ForgeFS,
@@ -116,10 +111,13 @@ def record_turn(
         request_hash=digest(entry),
         after=micros(fs.remembered.as_of),
     )
-    memory.journal.write(
-        call,
-        lambda writing: _append(writing, HISTORY.replace("/session/", f"/session/{context.session_id}/", 1), entry),
-    )
+
+    def append(writing: Writing) -> None:
+        path = HISTORY.replace("/session/", f"/session/{context.session_id}/", 1)
+        row = writing.newest(path)
+        writing.put(path, ((row.content if row else "") + entry)[-MOST_HISTORY:])
+
+    memory.journal.write(call, append)
     record = SessionRecord(
         id=context.session_id,
         user=user,

@@ -137,7 +137,34 @@ def book(as_of: str | None, lake: str | None, form: str) -> None:
     if form == "json":
         click.echo(json.dumps(_account_json(valued, at, halt.reason if halt else None), ensure_ascii=False))
         return
-    click.echo("\n".join(_account_lines(valued, at)))
+    account, sums = valued.account, valued.account.sums()
+    amounts = [
+        ("net asset value", account.nav),
+        ("cash", account.cash),
+        ("closed P&L", sums["closed_pnl"]),
+        ("open P&L", sums["open_pnl"]),
+        ("dividends", sums["dividends"]),
+        ("fees", 0.0 - sums["fees"]),
+        ("financing", sums["financing"]),
+        *([("margin used", sums["margin"])] if sums["margin"] else []),
+    ]
+    lines = [f"as of {clock.iso(at)}", *(f"{name:<16}{amount:>18,.2f} USD" for name, amount in amounts)]
+    lines.append(f"{'drawdown':<16}{sums['drawdown_pct']:>18.2f} %")
+    if account.positions:
+        lines += [
+            "",
+            f"{'ticker':<9}{'Expression':<12}{'quantity':>11}{'cost':>11}{'price':>11}{'exposure':>13}{'open':>12}",
+        ]
+    for holding in account.positions:
+        name = holding.instrument
+        if holding.terms or len(name) >= NAME_WIDTH:
+            lines, name = [*lines, ", ".join(filter(None, (name, holding.terms)))], ""
+        lines.append(
+            f"{name:<{NAME_WIDTH}}{holding.expression[:11]:<12}{holding.quantity:>11,.6g}{holding.cost:>11,.2f}"
+            f"{holding.price:>11,.2f}{holding.exposure:>13,.0f}{holding.open:>12,.0f}"
+        )
+    lines += [*(f"gap: {gap}" for gap in valued.gaps), *(f"note: {note}" for note in valued.notes)]
+    click.echo("\n".join(lines))
     if halt:
         click.echo(f"TRADING IS HALTED by {halt.by}: {halt.reason}")
 
@@ -155,39 +182,6 @@ def _switch_command(name: str, status: Literal["halted", "released"], text: str)
 
 halt = _switch_command("halt", "halted", "Stop approvals and new entries until you release trading.")
 release = _switch_command("release", "released", "Release trading that you or a limit halted.")
-
-
-def _account_lines(valued: "Valued", at: datetime) -> list[str]:
-    from pitlake.clock import iso
-
-    account = valued.account
-    sums = account.sums()
-    amounts = [
-        ("net asset value", account.nav),
-        ("cash", account.cash),
-        ("closed P&L", sums["closed_pnl"]),
-        ("open P&L", sums["open_pnl"]),
-        ("dividends", sums["dividends"]),
-        ("fees", 0.0 - sums["fees"]),
-        ("financing", sums["financing"]),
-        *([("margin used", sums["margin"])] if sums["margin"] else []),
-    ]
-    lines = [f"as of {iso(at)}", *(f"{name:<16}{amount:>18,.2f} USD" for name, amount in amounts)]
-    lines.append(f"{'drawdown':<16}{sums['drawdown_pct']:>18.2f} %")
-    if account.positions:
-        lines += [
-            "",
-            f"{'ticker':<9}{'Expression':<12}{'quantity':>11}{'cost':>11}{'price':>11}{'exposure':>13}{'open':>12}",
-        ]
-    for holding in account.positions:
-        name = holding.instrument
-        if holding.terms or len(name) >= NAME_WIDTH:
-            lines, name = [*lines, ", ".join(filter(None, (name, holding.terms)))], ""
-        lines.append(
-            f"{name:<{NAME_WIDTH}}{holding.expression[:11]:<12}{holding.quantity:>11,.6g}{holding.cost:>11,.2f}"
-            f"{holding.price:>11,.2f}{holding.exposure:>13,.0f}{holding.open:>12,.0f}"
-        )
-    return [*lines, *(f"gap: {gap}" for gap in valued.gaps), *(f"note: {note}" for note in valued.notes)]
 
 
 def _account_json(valued: "Valued", at: datetime, halted: str | None) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import getpass
 import json
 import os
 import sys
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
@@ -17,9 +17,8 @@ from pitlake.cli.options import format_option
 if TYPE_CHECKING:
     from forge.memory import Memory
     from forge.memory.approvals import Pending
-    from forge.memory.guardrails import Guardrails
     from forge.providers.base import At
-    from forge.records import Portfolio, Record
+    from forge.records import Record
 
 
 class _Day(click.DateTime):
@@ -119,11 +118,27 @@ def approve(name: str, sha256: str | None, lake: str | None, by: str | None, con
     """Approve an Expression or a lesson, exactly as it is shown."""
     from forge.memory import approvals as door
     from forge.memory import lessons
+    from forge.records import render
+    from pitlake.errors import BadInput
 
     own = own_desk()
     memory = own.memory()
     limits = own.guardrails(market_of(lake, memory), memory)
-    typed = sha256 or _typed_hash(limits, memory, name)
+    if sha256:
+        typed = sha256
+    else:
+        texts: dict[str, tuple[Record, str, list[str]]] = {
+            item.expression.id: (item.expression, item.sha256, _effects(item)) for item in door.pending(memory, limits)
+        }
+        texts |= {item.record.id: (item.record, item.sha256, []) for item in lessons.waiting_lessons(memory)}
+        if name not in texts:
+            raise BadInput("id", f"{name[:40]} does not wait for approval", LIST_WAITING)
+        record, whole_hash, effects = texts[name]
+        if not sys.stdin.isatty():
+            raise BadInput("--hash", "is missing", f"read the text of {name}, then give --hash {whole_hash[:12]}")
+        click.echo("\n".join([indent(render(record), "  "), *effects, f"hash: {whole_hash}"]), err=True)
+        prompt = "Type the first 8 characters of the hash to approve exactly this"
+        typed = str(click.prompt(prompt, err=True)).strip()
     user, last = by or getpass.getuser(), True
     if name.startswith("PK-"):
         lessons.decide(memory, name, typed, user)
@@ -134,28 +149,6 @@ def approve(name: str, sha256: str | None, lake: str | None, by: str | None, con
     click.echo(
         f"{name} is approved: {typed}" if last else f"{name} is approved by {user}; a second person has to: {typed}"
     )
-
-
-def _typed_hash(limits: "Guardrails", memory: "Memory", name: str) -> str:
-    """Show the text to approve and prompt for its hash. Without a terminal, print the hash to pass."""
-    from forge.memory import approvals as door
-    from forge.memory.lessons import waiting_lessons
-    from forge.records import render
-    from pitlake.errors import BadInput
-
-    waiting = door.pending(memory, limits)
-    texts: dict[str, tuple[Record, str, list[str]]] = {
-        item.expression.id: (item.expression, item.sha256, _effects(item)) for item in waiting
-    }
-    texts |= {lesson.record.id: (lesson.record, lesson.sha256, []) for lesson in waiting_lessons(memory)}
-    if name not in texts:
-        raise BadInput("id", f"{name[:40]} does not wait for approval", LIST_WAITING)
-    record, sha256, effects = texts[name]
-    if not sys.stdin.isatty():
-        raise BadInput("--hash", "is missing", f"read the text of {name}, then give --hash {sha256[:12]}")
-    click.echo("\n".join([indent(render(record), "  "), *effects, f"hash: {sha256}"]), err=True)
-    typed: str = click.prompt("Type the first 8 characters of the hash to approve exactly this", err=True)
-    return typed.strip()
 
 
 @click.command()
@@ -212,10 +205,11 @@ def import_(positions: Path) -> None:
 
     Its columns: expression, notional, and one for each factor, all in percent of capital.
     """
+    from forge.core.csv_files import read_csv, read_number
     from forge.memory.book import PORTFOLIO
     from forge.memory.effects import PM
     from forge.memory.fills import fills as booked_fills
-    from forge.records import render
+    from forge.records import Portfolio, Position, render
     from pitlake.errors import BadInput
 
     own = own_desk()
@@ -223,10 +217,26 @@ def import_(positions: Path) -> None:
     fs = own.files(memory, memory.hydrate_now(), PM)
     if booked_fills(fs.remembered):
         raise BadInput("positions", "the book follows your fills", "import fills instead: pitlake forge fills import")
-    book = replace(_book(positions), updated=fs.remembered.as_of)
+    names, lines = read_csv("positions", positions, COLUMNS)
+    factors = [name for name in names if name not in (*COLUMNS, "loss")]
+    lines_of_book = []
+    for line in lines:
+        shares = {name: read_number("positions", line, name, blank=0.0) for name in factors}
+        loss = abs(read_number("positions", line, "loss")) if line[1].get("loss") else None
+        notional, name = read_number("positions", line, "notional"), line[1]["expression"]
+        lines_of_book.append(Position(expression=name, notional=notional, factor_exposures=shares, loss=loss))
+    gross, net = sum(abs(each.notional) for each in lines_of_book), sum(each.notional for each in lines_of_book)
+    book = Portfolio(
+        id="state",
+        gross=gross,
+        net=net,
+        positions=tuple(lines_of_book),
+        factor_exposures={name: sum(each.factor_exposures[name] for each in lines_of_book) for name in factors},
+        updated=fs.remembered.as_of,
+    )
     fs.write_file(PORTFOLIO, render(book), call_id=f"import:{os.urandom(8).hex()}")
     memory.flush()
-    click.echo(f"{len(book.positions)} positions, gross {book.gross:g} %, net {book.net:g} %")
+    click.echo(f"{len(book.positions)} positions, gross {gross:g} %, net {net:g} %")
 
 
 @click.command()
@@ -239,27 +249,6 @@ def rebuild() -> None:
     rows = memory.rebuild()
     faults = memory.audit()
     click.echo(f"{rows} rows, {len(faults)} missing or wrong")
-
-
-def _book(file: Path) -> "Portfolio":
-    from forge.core.csv_files import read_csv, read_number
-    from forge.records import Portfolio, Position
-
-    names, lines = read_csv("positions", file, COLUMNS)
-    factors = [name for name in names if name not in (*COLUMNS, "loss")]
-    positions = []
-    for line in lines:
-        shares = {name: read_number("positions", line, name, blank=0.0) for name in factors}
-        loss = abs(read_number("positions", line, "loss")) if line[1].get("loss") else None
-        notional, name = read_number("positions", line, "notional"), line[1]["expression"]
-        positions.append(Position(expression=name, notional=notional, factor_exposures=shares, loss=loss))
-    return Portfolio(
-        id="state",
-        gross=sum(abs(position.notional) for position in positions),
-        net=sum(position.notional for position in positions),
-        positions=tuple(positions),
-        factor_exposures={name: sum(position.factor_exposures[name] for position in positions) for name in factors},
-    )
 
 
 def market_of(lake: str | None, memory: "Memory") -> "At":

@@ -39,11 +39,13 @@ def choose_memory(context: click.Context, name: str | None, option: str = "--mem
     context.call_on_close(restore)
 
 
-def _of_run(context: click.Context, _option: click.Parameter, name: str | None) -> None:
-    choose_memory(context, name, "--run")
-
-
 def run_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add `--run NAME` to a command, which then works on the memory and tape of that backtest."""
     text = "Backtest that made the decision, as `pitlake forge memories` names it [default: none]."
-    return click.option("--run", metavar="NAME", callback=_of_run, expose_value=False, help=text)(command)
+    return click.option(
+        "--run",
+        metavar="NAME",
+        callback=lambda context, _option, name: choose_memory(context, name, "--run"),
+        expose_value=False,
+        help=text,
+    )(command)

@@ -24,27 +24,20 @@ def keep_skills(tape: Tape, decision: str, own: Path | None, *, record: bool) ->
     if recorded is None:
         if not record:
             return own
-        recorded = tape.keep_content(decision, SKILLS, _pack(SkillLoader(own)))
-    return _unpack(recorded, tape.place.with_name(f"{tape.place.name}-skills"))
-
-
-def _pack(loader: SkillLoader) -> str:
-    files = {
-        f"{name}/{path.relative_to(meta.path).as_posix()}": base64.b64encode(path.read_bytes()).decode()
-        for name, meta in loader.index.items()
-        for path in meta.path.rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
-    }
-    return canonical(files)
-
-
-def _unpack(content: str, folder: Path) -> Path:
-    place = folder / digest(content)
+        files = {
+            f"{name}/{path.relative_to(meta.path).as_posix()}": base64.b64encode(path.read_bytes()).decode()
+            for name, meta in SkillLoader(own).index.items()
+            for path in meta.path.rglob("*")
+            if path.is_file() and "__pycache__" not in path.parts
+        }
+        recorded = tape.keep_content(decision, SKILLS, canonical(files))
+    folder = tape.place.with_name(f"{tape.place.name}-skills")
+    place = folder / digest(recorded)
     if not place.is_dir():
         folder.mkdir(exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder) as draft:
             new = Path(draft) / place.name
-            for name, text in json.loads(content).items():
+            for name, text in json.loads(recorded).items():
                 file = new / name
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_bytes(base64.b64decode(text))

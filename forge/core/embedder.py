@@ -68,7 +68,13 @@ class VectorCache:
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one row per text, normalised to length 1, or all 0 for a text without words. Fills the cache."""
         names = [sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
-        vectors = self._cached(list(dict.fromkeys(names)))
+        vectors, distinct = dict[bytes, Vectors](), list(dict.fromkeys(names))
+        for start in range(0, len(distinct), MANY):
+            some = distinct[start : start + MANY]
+            marks = ", ".join("?" * len(some))
+            query = f"SELECT content, vector FROM vectors WHERE model = ? AND content IN ({marks})"
+            for name, vector in self._db.execute(query, (self.model.name, *some)):
+                vectors[name] = np.frombuffer(vector, np.float32)
         new_vectors = {}
         for name, text in zip(names, texts, strict=True):
             if name not in vectors:
@@ -86,16 +92,6 @@ class VectorCache:
 
     def close(self) -> None:
         self._db.close()
-
-    def _cached(self, names: Sequence[bytes]) -> dict[bytes, Vectors]:
-        vectors: dict[bytes, Vectors] = {}
-        for start in range(0, len(names), MANY):
-            some = names[start : start + MANY]
-            marks = ", ".join("?" * len(some))
-            query = f"SELECT content, vector FROM vectors WHERE model = ? AND content IN ({marks})"
-            for name, vector in self._db.execute(query, (self.model.name, *some)):
-                vectors[name] = np.frombuffer(vector, np.float32)
-        return vectors
 
 
 class Hit(NamedTuple):

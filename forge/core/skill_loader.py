@@ -80,8 +80,13 @@ class SkillLoader:
 
     def load(self, name: str) -> LoadedSkill:
         """Load a whole skill. Raises BadInput for an unknown name."""
-        meta = self.meta(name)
-        scripts = {file: _doc(text) for file, text in _texts(meta.path / "scripts").items() if file.endswith(".py")}
+        meta, scripts = self.meta(name), dict[str, str]()
+        for file, source in _texts(meta.path / "scripts").items():
+            if file.endswith(".py"):
+                try:
+                    scripts[file] = ast.get_docstring(ast.parse(source)) or ""
+                except SyntaxError:
+                    scripts[file] = ""
         return LoadedSkill(
             name=meta.name,
             prompt=_FRONT.sub("", _text(meta.path / "SKILL.md"), count=1).strip(),
@@ -149,10 +154,3 @@ def _text(file: Path) -> str:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as problem:
         raise BadInput("skills", f"cannot read {file} ({type(problem).__name__})", "repair the file") from None
-
-
-def _doc(source: str) -> str:
-    try:
-        return ast.get_docstring(ast.parse(source)) or ""
-    except SyntaxError:
-        return ""

@@ -246,8 +246,12 @@ class Tape:
         check: Returns why the request is refused, or "". shared: The tape to lock, if several tapes share a budget.
         """
         with (shared or self).spending():
-            sending = Sending(check())
-            request = None if sending.refused else self._send(decision, model, tokens)
+            sending, request = Sending(check()), None
+            if not sending.refused:
+                with self._open() as connection:
+                    insert = "INSERT INTO requests (decision, model, tokens) VALUES (?, ?, ?)"
+                    request = connection.execute(insert, (decision, model, tokens)).lastrowid
+                    connection.execute("INSERT INTO sent VALUES (?, ?)", (request, now().timestamp()))
         if request is None:
             yield sending
             return
@@ -264,13 +268,6 @@ class Tape:
     def spending(self) -> AbstractContextManager[Path | None]:
         """Let one process at a time compare the spending with the budgets."""
         return self._locked("spending", blocking=True)
-
-    def _send(self, decision: str, model: str, tokens: int) -> int | None:
-        with self._open() as connection:
-            insert = "INSERT INTO requests (decision, model, tokens) VALUES (?, ?, ?)"
-            request = connection.execute(insert, (decision, model, tokens)).lastrowid
-            connection.execute("INSERT INTO sent VALUES (?, ?)", (request, now().timestamp()))
-        return request
 
     def calls(self, decision: str, tool: str) -> list[str]:
         """Return the ids of a decision's calls to a tool, by lane and step number."""

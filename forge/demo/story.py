@@ -12,7 +12,7 @@ from typing import cast
 
 from forge.agent.agent import Agent
 from forge.core.clock import Simulated
-from forge.core.tape import Diverged, Mode, Step, Tape
+from forge.core.tape import Diverged, Mode, Tape
 from forge.demo.script import AGAIN, ASKED, REVISED, ROLES
 from forge.fs import ForgeFS
 from forge.memory import Memory, approvals
@@ -37,6 +37,7 @@ REPLAYS: tuple[tuple[Mode, str], ...] = (
 )
 ALTERED = "UPDATE steps SET answer = replace(answer, '; value=1', '; value=2') WHERE decision = ? AND kind = 'tool'"
 SHOWN = 150
+SUBJECTS = ("id", "target", "output", "path", "source")
 BOOK = Portfolio(id="state", gross=100.0, net=20.0, duration=2.0, factor_exposures={"rates": 5.0, "equity": 10.0})
 
 
@@ -66,39 +67,7 @@ class _Story:
     def play(self) -> str:
         self._files(PM).write_file(PORTFOLIO, render(BOOK), call_id="book")
         self._ask(BEFORE, ASKED)
-        self._approve()
-        self._ask(AFTER, REVISED)
-        last = self._ask(LAST, AGAIN)
-        self._judge()
-        self._replay()
-        self._alter(last)
-        return last
-
-    def _ask(self, at: str, question: str) -> str:
-        self._clock.move(at)
-        self.on_line(f"\nas of {at}: {question}")
-        decided = asyncio.run(self._agent(self.tape).ask(question, at))
-        steps = [step for step in self.tape.steps(decided.decision) if (step.lane, step.kind) == ("agent", "tool")]
-        for line in (line for step in steps for line in _lines(step)):
-            self.on_line(f"  {line}")
-        if not any(answer.startswith("Written: ") for answer in (step.answer for step in steps)):
-            raise BadInput("lake", f"has no GDP of 2014 as of {at}", "give --lake a lake that `make demo` filled")
-        self._print_records()
-        return decided.decision
-
-    def _print_records(self) -> None:
-        """Print the current Views and Expressions."""
-        for record in self._records("views"):
-            view = cast("View", record)
-            self.on_line(f"  {view.id} {view.status}, {view.confidence:.0%}: {view.body.splitlines()[-1]}")
-        for record in self._records("expressions"):
-            expression = cast("Expression", record)
-            summary = f"{expression.direction} {expression.instrument}, loss {expression.max_loss_pct:g} %"
-            self.on_line(f"  {expression.id} {expression.status}: {summary}")
-
-    def _approve(self) -> None:
-        """Approve as the PM, because no tool of a model can do this."""
-        self.on_line("\nThe portfolio manager")
+        self.on_line("\nThe portfolio manager")  # No tool of a model can approve.
         for candidate in approvals.pending(self.memory, Guardrails()):
             review = f"the review says {candidate.review.verdict}" if candidate.review else ""
             self.on_line(f"  {candidate.expression.id} waits: {'; '.join(candidate.problems) or review}")
@@ -114,8 +83,8 @@ class _Story:
             text = self._files().read_file(path)
             reason = next(line for line in text.splitlines() if line.startswith("reason: "))
             self.on_line(f"  {path.rpartition('/')[2].removesuffix('.md')}: {reason}")
-
-    def _judge(self) -> None:
+        self._ask(AFTER, REVISED)
+        last = self._ask(LAST, AGAIN)
         self._clock.move(JUDGED)
         self.on_line(f"\nas of {JUDGED}, the day is over")
         for settlement in settle(self.memory, At(as_of=instant(JUDGED), lake=self.lake.root), lambda _: ()):
@@ -126,9 +95,6 @@ class _Story:
         for mark in calibrate(self.memory, instant(JUDGED)):
             self.on_line(f"  calibration of {mark.id}: {mark.status}, of {mark.forecasts} settled")
         self.memory.flush()
-
-    def _replay(self) -> None:
-        """Replay every decision. Raises Diverged if one differs."""
         self.on_line("\nDecided again")
         decisions = self.tape.decisions()
         steps = sum(len(self.tape.steps(decision)) for decision in decisions)
@@ -136,6 +102,41 @@ class _Story:
             for decision in decisions:
                 asyncio.run(self._agent(self.tape).replay(decision, mode))
             self.on_line(f"  {how}: {len(decisions)} decisions, {steps} steps, 0 differences")
+        self._alter(last)
+        return last
+
+    def _ask(self, at: str, question: str) -> str:
+        self._clock.move(at)
+        self.on_line(f"\nas of {at}: {question}")
+        decided = asyncio.run(self._agent(self.tape).ask(question, at))
+        steps = [step for step in self.tape.steps(decided.decision) if (step.lane, step.kind) == ("agent", "tool")]
+        for step in steps:
+            name, arguments = json.loads(step.request)
+            subject = next((arguments[key] for key in SUBJECTS if key in arguments), "")
+            lines = [line for line in step.answer.splitlines() if line.strip()]
+            if name == "collect":
+                lines = [line for line in lines if line.startswith(("── ", "FAILED", "LEDGER"))]
+            elif name == "review":
+                lines = lines[-1:]
+            elif not lines[0].startswith("GUARDRAIL"):
+                lines = lines[:1]
+            self.on_line(f"  {name} {subject}: {lines[0][:SHOWN]}")
+            for line in lines[1:]:
+                self.on_line(f"    {line.strip()[:SHOWN]}")
+        if not any(answer.startswith("Written: ") for answer in (step.answer for step in steps)):
+            raise BadInput("lake", f"has no GDP of 2014 as of {at}", "give --lake a lake that `make demo` filled")
+        self._print_records()
+        return decided.decision
+
+    def _print_records(self) -> None:
+        """Print the current Views and Expressions."""
+        for record in self._records("views"):
+            view = cast("View", record)
+            self.on_line(f"  {view.id} {view.status}, {view.confidence:.0%}: {view.body.splitlines()[-1]}")
+        for record in self._records("expressions"):
+            expression = cast("Expression", record)
+            summary = f"{expression.direction} {expression.instrument}, loss {expression.max_loss_pct:g} %"
+            self.on_line(f"  {expression.id} {expression.status}: {summary}")
 
     def _alter(self, decision: str) -> None:
         """Alter a tool's result on a copy of the tape. Raises PitlakeError if a replay does not notice."""
@@ -167,17 +168,3 @@ class _Story:
     @property
     def _clock(self) -> Simulated:
         return cast("Simulated", self.memory.journal.clock)
-
-
-def _lines(step: Step) -> Iterator[str]:
-    name, arguments = json.loads(step.request)
-    subject = next((arguments[key] for key in ("id", "target", "output", "path", "source") if key in arguments), "")
-    lines = [line for line in step.answer.splitlines() if line.strip()]
-    if name == "collect":
-        lines = [line for line in lines if line.startswith(("── ", "FAILED", "LEDGER"))]
-    elif name == "review":
-        lines = lines[-1:]
-    elif not lines[0].startswith("GUARDRAIL"):
-        lines = lines[:1]
-    yield f"{name} {subject}: {lines[0][:SHOWN]}"
-    yield from (f"  {line.strip()[:SHOWN]}" for line in lines[1:])

@@ -182,7 +182,11 @@ def desk(lake: str | Path | None = None) -> Desk:
     settings_file = os.environ.get(SETTINGS_VARIABLE)
     settings = Path(settings_file or f"{owner}.toml")
     config = load(settings) if settings_file or settings.exists() else Config()
-    return Desk(root, beside, settings, config, _skills(f"{owner}-skills"), run)
+    skills_folder = os.environ.get(SKILLS_VARIABLE)
+    skills = Path(skills_folder or f"{owner}-skills")
+    if skills_folder and not skills.is_dir():
+        raise BadInput(SKILLS_VARIABLE, f"{skills} is not a folder", "give a folder of skills, each with a SKILL.md")
+    return Desk(root, beside, settings, config, skills if skills.is_dir() else None, run)
 
 
 def memories(lake: str | Path | None = None) -> dict[str, str]:
@@ -192,13 +196,3 @@ def memories(lake: str | Path | None = None) -> dict[str, str]:
     places = [*own.beside.parent.glob(f"{own.beside.name}-simulated-*"), *of_walks]
     simulated = {parse_backtest_root(str(place))[1]: str(place) for place in sorted(places) if place.is_dir()}
     return {LIVE: own.lake} | simulated
-
-
-def _skills(beside: str) -> Path | None:
-    skills_folder = os.environ.get(SKILLS_VARIABLE)
-    folder = Path(skills_folder or beside)
-    if folder.is_dir():
-        return folder
-    if skills_folder:
-        raise BadInput(SKILLS_VARIABLE, f"{folder} is not a folder", "give a folder of skills, each with a SKILL.md")
-    return None

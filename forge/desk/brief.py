@@ -48,7 +48,39 @@ class Brief:
     def lines(self) -> Iterator[str]:
         """Yield the page as lines of text."""
         yield f"as of {iso(self.at)}"
-        yield from _figures(self.first)
+        first = self.first
+        if isinstance(first.account, str):
+            yield first.account
+        else:
+            yield f"net asset value {first.account.account.nav:>18,.2f} USD"
+        for period in first.periods:
+            amount = f"P&L of the {period.name:<5}{period.usd:>18,.2f} USD {period.percent:+.2f} % since {period.since}"
+            yield f"{amount}   {period.benchmark_text(first.benchmark)}".rstrip()
+        if first.results:
+            yield f"\nby View and Expression, USD   {'day':>14}{'month':>14}{'year':>14}"
+        for row in first.results:
+            name = "  ".join(filter(None, (row.view, row.expression)))
+            yield f"{name:<29.29}" + "".join(f"{amount:>14,.0f}" for amount in row.amounts)
+        yield f"\n{'positions':<21}{'exposure, USD':>14}{'day, USD':>14}{'to stop':>10}{'to target':>11}"
+        for line in first.positions:
+            name = " ".join(filter(None, (line.direction, line.instrument, line.expression)))
+            amounts = "".join(
+                f"{'' if amount is None else f'{amount:,.0f}':>14}" for amount in (line.exposure, line.day)
+            )
+            levels = [f"{level:.2f} %" if level is not None else "none" for level in (line.to_stop, line.to_target)]
+            if len(name) > POSITION_WIDTH:
+                yield name
+                name = ""
+            yield f"{name:<21}{amounts}{levels[0]:>10}{levels[1]:>11}"
+        yield from filter(None, ("" if first.positions else "none", first.own_positions_note))
+        yield "\nrisk, percent of capital"
+        for name, number in first.risk.figures():
+            yield f"{name:<29}{UNKNOWN if number is None else f'{number:.2f}':>14}"
+        for case in first.scenarios:
+            usd = "" if case.usd is None else f" % {case.usd:>14,.0f} USD"
+            percent = UNKNOWN if case.percent is None else f"{case.percent:+.2f}"
+            yield f"{case.name:<29}{percent:>14}{usd}  {case.partial}".rstrip()
+        yield from (f"gap: {gap}" for gap in first.gaps)
         yield "\nneeds a decision"
         yield from map(str, self.alerts)
         yield from (f"approval: {name} waits, see pitlake forge approvals" for name in self.waiting)
@@ -80,37 +112,3 @@ def send(title: str, lines: Iterable[str]) -> None:
     if not channels:
         raise BadInput(VARIABLE, "is not set", "name channels, such as mailtos://user:password@host?to=you@example.org")
     notify.send(channels, title, "\n".join(lines), VARIABLE)
-
-
-def _figures(first: Morning) -> Iterator[str]:
-    if isinstance(first.account, str):
-        yield first.account
-    else:
-        yield f"net asset value {first.account.account.nav:>18,.2f} USD"
-    for period in first.periods:
-        amount = f"P&L of the {period.name:<5}{period.usd:>18,.2f} USD {period.percent:+.2f} % since {period.since}"
-        yield f"{amount}   {period.benchmark_text(first.benchmark)}".rstrip()
-    if first.results:
-        yield f"\nby View and Expression, USD   {'day':>14}{'month':>14}{'year':>14}"
-    for row in first.results:
-        name = "  ".join(filter(None, (row.view, row.expression)))
-        yield f"{name:<29.29}" + "".join(f"{amount:>14,.0f}" for amount in row.amounts)
-    yield f"\n{'positions':<21}{'exposure, USD':>14}{'day, USD':>14}{'to stop':>10}{'to target':>11}"
-    for line in first.positions:
-        name = " ".join(filter(None, (line.direction, line.instrument, line.expression)))
-        amounts = "".join(f"{'' if amount is None else f'{amount:,.0f}':>14}" for amount in (line.exposure, line.day))
-        levels = [f"{level:.2f} %" if level is not None else "none" for level in (line.to_stop, line.to_target)]
-        if len(name) > POSITION_WIDTH:
-            yield name
-            name = ""
-        yield f"{name:<21}{amounts}{levels[0]:>10}{levels[1]:>11}"
-    yield from filter(None, ("" if first.positions else "none", first.own_positions_note))
-    yield "\nrisk, percent of capital"
-    for name, number in first.risk.figures():
-        yield f"{name:<29}{UNKNOWN if number is None else f'{number:.2f}':>14}"
-    for case in first.scenarios:
-        usd = "" if case.usd is None else f" % {case.usd:>14,.0f} USD"
-        percent = UNKNOWN if case.percent is None else f"{case.percent:+.2f}"
-        yield f"{case.name:<29}{percent:>14}{usd}  {case.partial}".rstrip()
-    for gap in first.gaps:
-        yield f"gap: {gap}"

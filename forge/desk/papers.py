@@ -3,7 +3,7 @@
 import csv
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from io import StringIO
 from itertools import pairwise
@@ -77,15 +77,12 @@ def _table(remembered: Remembered, name: str, at: At) -> tuple[list[dict[str, An
     kind = KINDS[TABLES[name]]
     columns = names(kind.cls)
     records = [remembered.record(row) for row in remembered.rows(kind.name)]
-    rows = [
-        {"id": record.id, **{column: _plain(getattr(record, column)) for column in columns}}
-        for record in sorted(records, key=lambda record: record.id)
-    ]
+    rows = []
+    for record in sorted(records, key=lambda record: record.id):
+        values = {column: getattr(record, column) for column in columns}
+        plain = {name: each if isinstance(each, int | float) else write(each) for name, each in values.items()}
+        rows.append({"id": record.id, **plain})
     return rows, ["id", *columns]
-
-
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, int | float) else write(value)
 
 
 def ticket(remembered: Remembered, name: str, at: At) -> str:
@@ -232,26 +229,25 @@ def verify(text: str) -> tuple[list[str], list[str]]:
         adjacent = later.seq == earlier.seq + 1 and later.prev != earlier.chain
         if adjacent or later.seq <= earlier.seq or later.written_at <= earlier.written_at:
             faults.append(f"row {later.seq} {later.path} does not follow row {earlier.seq}")
-    return lines, [*faults, *_unapproved(records)]
-
-
-def _unapproved(records: Sequence[tuple[Row, Record]]) -> Iterator[str]:
-    """Yield trades that became active without a reviewed and approved text. Approved trades may get new terms."""
+    # A trade becomes active only with a reviewed and approved text. An approved trade may get new terms.
     reviewed, approved, texts = set[str](), dict[str, set[str]](), dict[str, set[str]]()
     lasting = {content_hash(x): content_hash(replace(x, **TERMS)) for _, x in records if isinstance(x, Expression)}
     for row, record in records:
         if isinstance(record, Review) and record.verdict in APPROVING:
             reviewed.add(record.sha256)
         elif isinstance(record, Approval) and record.decision == "approved":
-            text, before = lasting.get(record.sha256, record.sha256), approved.setdefault(record.subject, set())
-            if record.sha256 not in reviewed & texts.get(record.subject, set()) and text not in before:
-                yield f"{record.id} approves a text of {record.subject} that is not here, or has no review"
-            before.add(text)
+            lasting_hash, before = lasting.get(record.sha256, record.sha256), approved.setdefault(record.subject, set())
+            if record.sha256 not in reviewed & texts.get(record.subject, set()) and lasting_hash not in before:
+                faults.append(f"{record.id} approves a text of {record.subject} that is not here, or has no review")
+            before.add(lasting_hash)
         elif isinstance(record, Expression):
             texts.setdefault(row.path, set()).add(content_hash(record))
-    for row, record in records:
-        if isinstance(record, Expression) and record.status == "active" and row.path not in approved:
-            yield f"{record.id} is active without an approval"
+    faults += [
+        f"{record.id} is active without an approval"
+        for row, record in records
+        if isinstance(record, Expression) and record.status == "active" and row.path not in approved
+    ]
+    return lines, faults
 
 
 def _line(row: Row, record: Record) -> str:

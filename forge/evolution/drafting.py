@@ -134,7 +134,14 @@ async def draft(model: Model, lane: Lane, place: Path, claim: Claim, lessons: Se
     """
     tool = ProposeTool(place, claim.lessons)
     system = lane.keep_content("system", PROMPT)
-    conversation = Conversation(system, [_message(place, claim, lessons)], PROPOSAL)
+    files = [f"### {name}\n{text.rstrip()}" for name, text in skill_files(place).items()]
+    parts = [
+        f"SKILL: {claim.skill}",
+        "\n\n".join(["FILES:", *files]),
+        f"CLAIM: {one_line(claim.text, MOST_CLAIM)}",
+        "\n".join(["LESSONS:", *lessons[:MOST_LESSONS]]),
+    ]
+    conversation = Conversation(system, ["\n\n---\n\n".join(parts)], PROPOSAL)
     answer, end = await loop(model, lane, conversation, {SPEC.name: tool}, LIMITS, no_progress)
     lane.check_end()
     calls = [
@@ -158,13 +165,3 @@ def skill_files(place: Path) -> dict[str, str]:
 def _front(text: str) -> str:
     front_matter = _FRONT.match(text)
     return front_matter[0] if front_matter else ""
-
-
-def _message(place: Path, claim: Claim, lessons: Sequence[str]) -> str:
-    files = [f"### {name}\n{text.rstrip()}" for name, text in skill_files(place).items()]
-    parts = [
-        "\n\n".join(["FILES:", *files]),
-        f"CLAIM: {one_line(claim.text, MOST_CLAIM)}",
-        "\n".join(["LESSONS:", *lessons[:MOST_LESSONS]]),
-    ]
-    return "\n\n---\n\n".join([f"SKILL: {claim.skill}", *parts])

@@ -137,7 +137,14 @@ def new_claims(
     for claim in claims(remembered, settings, trusted):
         if claim.skill not in loader.index:
             continue
-        earlier = next((proposal for proposal in before if _proposes(proposal, claim)), None)
+        # A proposal is based on the claim's lessons, or on some of them if it is open or applied.
+        candidates = (
+            proposal
+            for proposal in before
+            if proposal.links == claim.lessons
+            or (proposal.status in ("pending", "applied") and set(proposal.links) <= set(claim.lessons))
+        )
+        earlier = next((proposal for proposal in candidates if proposal.skill == claim.skill), None)
         if earlier is None:
             open_claims.append(claim)
         elif (earlier.status == "failed" and again) or (
@@ -145,13 +152,6 @@ def new_claims(
         ):
             open_claims.append(replace(claim, proposal=earlier.id))
     return open_claims
-
-
-def _proposes(proposal: Proposal, claim: Claim) -> bool:
-    """Return whether a proposal is based on a claim's lessons, or on some of them if it is open or applied."""
-    lasting = proposal.status in ("pending", "applied")
-    same = set(proposal.links) <= set(claim.lessons) if lasting else proposal.links == claim.lessons
-    return proposal.skill == claim.skill and same
 
 
 def patch(proposal: Proposal, skills: Path | None) -> str:

@@ -63,10 +63,32 @@ async def propose(agent: Agent, name: str = "", *, trigger: Trigger = "query", a
     name = name or f"{PREFIX}{micros(agent.memory.journal.clock.now()):013x}{token_hex(5)}"
     with agent.tape.claim(name):
         if name not in agent.tape.decisions():
-            inputs = _new_inputs(agent, trigger, again=again)
-            if not inputs["claims"]:
+            at = agent.memory.journal.clock.now()
+            remembered = whole_memory(agent.memory, at)
+            try:
+                model = agent.models(PROPOSAL).id
+                # The lessons' texts become part of a model's prompt, so the PM must approve them first.
+                trusted = {lesson.record.id for lesson in approved_lessons(remembered)}
+            except NoModel:
+                model, trusted = "", None
+            loader, settings = SkillLoader(agent.skills), agent.config.evolution
+            claims = new_claims(remembered, loader, settings, trusted=trusted, again=again)
+            if not claims:
                 return []
-            agent.tape.begin(name, inputs)
+            agent.tape.begin(
+                name,
+                {
+                    "text": f"Propose changes of {', '.join(claim.skill for claim in claims)}.",
+                    "as_of": iso(at),
+                    "remembered": iso(agent.memory.read_instant(at)),
+                    "clock": agent.memory.journal.clock.name,
+                    "trigger": trigger,
+                    "session": sessions.new(at).session_id,
+                    "turn": 1,
+                    "model": model,
+                    "claims": [asdict(claim) for claim in claims],
+                },
+            )
         try:
             run = await _run(agent, agent.memory, name, "record")
             agent.memory.flush()
@@ -136,30 +158,6 @@ def describe(proposal: Proposal) -> str:
     return f"{proposal.id} {proposal.skill}: {', '.join(proposal.links)}; {proposal.tested}"
 
 
-def _new_inputs(agent: Agent, trigger: Trigger, *, again: bool) -> dict[str, Any]:
-    at = agent.memory.journal.clock.now()
-    remembered = whole_memory(agent.memory, at)
-    try:
-        model = agent.models(PROPOSAL).id
-        # The lessons' texts become part of a model's prompt, so the PM must approve them first.
-        trusted = {lesson.record.id for lesson in approved_lessons(remembered)}
-    except NoModel:
-        model, trusted = "", None
-    loader, settings = SkillLoader(agent.skills), agent.config.evolution
-    open_claims = new_claims(remembered, loader, settings, trusted=trusted, again=again)
-    return {
-        "text": f"Propose changes of {', '.join(claim.skill for claim in open_claims)}.",
-        "as_of": iso(at),
-        "remembered": iso(agent.memory.read_instant(at)),
-        "clock": agent.memory.journal.clock.name,
-        "trigger": trigger,
-        "session": sessions.new(at).session_id,
-        "turn": 1,
-        "model": model,
-        "claims": [asdict(claim) for claim in open_claims],
-    }
-
-
 async def _run(agent: Agent, memory: Memory, name: str, mode: Mode) -> _Run:
     inputs = agent.tape.inputs(name)
     if inputs["clock"] != memory.journal.clock.name:
@@ -172,8 +170,15 @@ async def _run(agent: Agent, memory: Memory, name: str, mode: Mode) -> _Run:
     files = ForgeFS(memory, remembered, actor=CODE)
     for fields in inputs["claims"]:
         claim = Claim(**{**fields, "lessons": tuple(fields["lessons"])})
-        proposal = await _proposal(run, models, claim)
-        run.proposals.append(_write(files, run, claim, proposal))
+        proposal = replace(await _proposal(run, models, claim), id=claim.proposal or "new")
+        path, call = f"{FOLDER}{proposal.id}.md", f"{run.name}:{claim.skill}:{','.join(claim.lessons)}"
+        try:
+            write = files.write_file(path, render(proposal), call_id=call)
+        except (RecordUnreadable, ContentRefused) as refused:
+            why = " ".join(str(refused).split())
+            failed = replace(proposal, file=FILE, status="failed", sha256="", tested="", body="", why=why)
+            write = files.write_file(path, render(failed), call_id=f"{call}:refused")
+        run.proposals.append(cast("Proposal", remembered.record(write.rows[0])))
     return run
 
 
@@ -204,17 +209,3 @@ async def _proposal(run: _Run, models: Models, claim: Claim) -> Proposal:
     return replace(
         blank, file=edit.file, sha256=edit.sha256, tested="not tested", why=edit.why, body=edit.text.strip("\n")
     )
-
-
-def _write(files: ForgeFS, run: _Run, claim: Claim, proposal: Proposal) -> Proposal:
-    """Write a proposal. If memory refuses it, write it with the status `failed`."""
-    path = f"{FOLDER}{claim.proposal or 'new'}.md"
-    proposal = replace(proposal, id=claim.proposal or "new")
-    call = f"{run.name}:{claim.skill}:{','.join(claim.lessons)}"
-    try:
-        write = files.write_file(path, render(proposal), call_id=call)
-    except (RecordUnreadable, ContentRefused) as refused:
-        why = " ".join(str(refused).split())
-        failed = replace(proposal, file=FILE, status="failed", sha256="", tested="", body="", why=why)
-        write = files.write_file(path, render(failed), call_id=f"{call}:refused")
-    return cast("Proposal", run.remembered.record(write.rows[0]))

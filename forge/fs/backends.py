@@ -8,7 +8,6 @@ from forge.core.skill_loader import SkillLoader
 from forge.fs import paths
 from forge.fs.entries import DirEntry, format_meta
 from forge.fs.query import Item, parse_query
-from forge.memory.chain import Row
 from forge.memory.remembered import Remembered
 from forge.records import KINDS, kind_of_path
 from pitlake.errors import BadInput
@@ -53,15 +52,12 @@ class MemoryBackend:
         keys = list(dict.fromkeys(name for kind in kinds for name in kind.queryable))
         tests = parse_query(query, keys)
         rows = (self._remembered.newest(record_path) for record_path in self._remembered.paths(path))
+        records = ((row, self._remembered.record(row)) for row in rows if row is not None)
         return [
-            DirEntry(row.path.rpartition("/")[2], format_meta(self._remembered.record(row)))
-            for row in rows
-            if row is not None and all(test(self._item(row)) for test in tests)
+            DirEntry(row.path.rpartition("/")[2], format_meta(record))
+            for row, record in records
+            if all(test(Item({**vars(record)}, row.content, self._remembered.written_at(row))) for test in tests)
         ]
-
-    def _item(self, row: Row) -> Item:
-        record = self._remembered.record(row)
-        return Item({**vars(record)}, row.content, self._remembered.written_at(row))
 
 
 class SessionBackend:

@@ -67,7 +67,9 @@ def _test(word: str, keys: Collection[str]) -> Test:
     if not _NUMBER.fullmatch(value):
         raise BadInput("query", f"{key}: {value[:40]!r} is not a number", f"write {key}>=0.4")
     limit = float(value)
-    return lambda item: _compare(item.fields.get(key), sign, limit)
+    return lambda item: (
+        isinstance(field := item.fields.get(key), int | float) and (field >= limit if sign == ">=" else field <= limit)
+    )
 
 
 def _equals(field: Any, value: str) -> bool:
@@ -79,12 +81,6 @@ def _equals(field: Any, value: str) -> bool:
         except ValueError:
             return False
     return field is not None and str(field).casefold() == value.casefold()
-
-
-def _compare(field: Any, sign: str, limit: float) -> bool:
-    if not isinstance(field, int | float):
-        return False
-    return field >= limit if sign == ">=" else field <= limit
 
 
 def _help(keys: Collection[str]) -> str:

@@ -22,19 +22,16 @@ def admit(content: str) -> None:
         raise ContentRefused(line, f"holds the character U+{ord(match[0]):04X}", "leave it out")
     item = {"available_at": iso(_ANY), "available_at_source": SOURCE, "content": content}
     if verdict := rules.check_item(item, None, "content"):
-        raise ContentRefused(_line(content), f"the gate refuses it ({verdict.code})", "leave that field out")
+        line = 1  # if no forbidden key can be located
+        for match in _KEY.finditer(content):
+            try:
+                name = json.loads(match[0])
+            except ValueError:
+                continue
+            if rules.is_forbidden_key(name):
+                line = content.count("\n", 0, match.start()) + 1
+                break
+        raise ContentRefused(line, f"the gate refuses it ({verdict.code})", "leave that field out")
 
 
 _ANY = rules.parse_instant("2000-01-01T00:00:00Z")
-
-
-def _line(content: str) -> int:
-    """Return the line of the first forbidden key, or 1 if it can't be located."""
-    for match in _KEY.finditer(content):
-        try:
-            name = json.loads(match[0])
-        except ValueError:
-            continue
-        if rules.is_forbidden_key(name):
-            return content.count("\n", 0, match.start()) + 1
-    return 1

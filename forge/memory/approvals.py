@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from forge.core.config import Approvers
 from forge.core.errors import GuardrailsBroken
@@ -145,11 +145,16 @@ def _decide(
             raise BadInput("id", f"{name} is {expression.status}, not pending", "see pitlake forge approvals")
         if not reason:
             _check(candidate, sha256, confirmed)
+        size = max(abs(expression.notional or 0.0), sum(abs(leg.notional) for leg in expression.legs))
+        needs_two = approvers.second_above is not None and size > approvers.second_above and not expression.exit_reason
+        if not reason and needs_two and by in candidate.approved_by:
+            raise BadInput("by", f"{by} has approved {expression.id} already", "a second person has to approve it")
+        is_first = needs_two and not candidate.approved_by
         approval = Approval(
             id="new",
             subject=row.path,
             sha256=candidate.sha256,
-            decision="rejected" if reason else _decision(candidate, by, approvers),
+            decision="rejected" if reason else "first_approved" if is_first else "approved",
             decided_by=by,
             reason=reason,
             claimed=() if reason else tuple(figure.rule for figure in candidate.claims),
@@ -168,17 +173,6 @@ def _decide(
     call_id = f"decide:{os.urandom(10).hex()}"
     Writer(memory.journal, remembered, guardrails, "pm").decide(KINDS["expressions"].path(name), call_id, decided)
     return decisions[-1] != "first_approved"
-
-
-def _decision(candidate: Pending, by: str, approvers: Approvers) -> Literal["approved", "first_approved"]:
-    """Return whether an approval is the first of two or final. Raises BadInput if one person approves twice."""
-    expression, above = candidate.expression, approvers.second_above
-    size = max(abs(expression.notional or 0.0), sum(abs(leg.notional) for leg in expression.legs))
-    if above is None or size <= above or expression.exit_reason:
-        return "approved"
-    if by in candidate.approved_by:
-        raise BadInput("by", f"{by} has approved {expression.id} already", "a second person has to approve it")
-    return "approved" if candidate.approved_by else "first_approved"
 
 
 def change_held(

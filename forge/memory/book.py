@@ -26,12 +26,10 @@ def held_in(remembered: Remembered) -> dict[str, Expression]:
     return held_expressions(remembered.rows("expressions"), remembered.rows("approvals"), remembered.record)
 
 
-def _record(row: Row) -> Record:
-    return parse(cast("Kind", kind_of_path(row.path)), row.content)
-
-
 def held_expressions(
-    expression_rows: Iterable[Row], approval_rows: Iterable[Row], read: Callable[[Row], Record] = _record
+    expression_rows: Iterable[Row],
+    approval_rows: Iterable[Row],
+    read: Callable[[Row], Record] = lambda row: parse(cast("Kind", kind_of_path(row.path)), row.content),
 ) -> dict[str, Expression]:
     """Return the Expressions, by path, that the PM approved and that are not closed. read: parses a row."""
     decisions = (cast("Approval", read(row)) for row in approval_rows)

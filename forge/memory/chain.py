@@ -6,7 +6,7 @@ therefore detected without rejecting its neighbours.
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import zip_longest
 from operator import attrgetter
@@ -64,19 +64,10 @@ def judge(rows: Sequence[Row], before: Row | None, prev: str) -> tuple[list[Row]
     rows: rows in order of seq. before: the valid row that precedes them, if any. prev: the hash of that row, or of the
     journal's start.
     """
-    faults = dict(_faults(rows, before, prev))
-    return [row for row in rows if row.seq not in faults], sorted(faults.values())
-
-
-def is_intact(row: Row) -> bool:
-    """Return whether a row matches its own hash."""
-    return _row_hash(row, row.prev) == row.chain
-
-
-def _faults(rows: Sequence[Row], before: Row | None, prev: str) -> Iterator[tuple[int, Fault]]:
-    last, due = before.written_at if before else -1, before.seq + 1 if before else 1
+    faults = dict[int, Fault]()
+    last, due = (before.written_at, before.seq + 1) if before else (-1, 1)
     for row, after in zip_longest(rows, rows[1:]):
-        yield from ((seq, Fault(seq, "lost")) for seq in range(due, row.seq))
+        faults |= {seq: Fault(seq, "lost") for seq in range(due, row.seq)}
         expected_prev = prev if row.seq == due else row.prev
         believed = after is not None and after.seq == row.seq + 1 and is_intact(after)
         if (
@@ -84,13 +75,19 @@ def _faults(rows: Sequence[Row], before: Row | None, prev: str) -> Iterator[tupl
             or row.prev != expected_prev
             or (believed and after is not None and after.prev != row.chain)
         ):
-            yield row.seq, Fault(row.seq, "tampered", row.path)
+            faults[row.seq] = Fault(row.seq, "tampered", row.path)
         elif row.written_at <= last:
-            yield row.seq, Fault(row.seq, "back-dated", row.path)
+            faults[row.seq] = Fault(row.seq, "back-dated", row.path)
         else:
             last = row.written_at
         due = row.seq + 1
         prev = after.prev if after is not None and believed and after.seq == due else row.chain
+    return [row for row in rows if row.seq not in faults], sorted(faults.values())
+
+
+def is_intact(row: Row) -> bool:
+    """Return whether a row matches its own hash."""
+    return _row_hash(row, row.prev) == row.chain
 
 
 def _row_hash(row: Row, prev: str) -> str:

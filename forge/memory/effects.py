@@ -86,14 +86,41 @@ class Writer:
             after=clock.micros(self._remembered.as_of),
         )
         if path.startswith("/session/"):
-            rows = self._journal.write(call, lambda writing: self._file(writing, path, content))
+
+            def put_file(writing: Writing) -> None:
+                if path.endswith("/"):
+                    raise PathRefused("path", f"{path!r} is a folder", "give the name of a file in it")
+                folder = f"/session/{self._remembered.session}/"
+                own = path.replace("/session/", folder, 1)
+                others = (existing for existing in self._remembered.paths(folder) if existing != own)
+                if twin := next((other for other in others if other.casefold() == own.casefold()), None):
+                    problem = f"{path!r} already exists in another spelling"
+                    raise PathRefused("path", problem, f"write to {twin.rpartition('/')[2]}")
+                row = self._remembered.newest(own)
+                writing.put(own, content, based_on=row.seq if row else 0)
+
+            rows = self._journal.write(call, put_file)
         else:
-            kind = self._allowed(path)
-            record: Record = replace(
-                cast("Any", self._read(kind, path, content, notes)), updated=self._remembered.as_of
-            )
-            record = self._check(record, path)
-            rows = self._journal.write(call, lambda writing: self._record(writing, kind, path, record))
+            kind = kind_of_path(path)
+            if kind is None:
+                step = "give a folder of /memory/ and new.md, or an id"
+                raise PathRefused("path", f"{path!r} is not a path of a record", step)
+            if self._actor == AGENT and not kind.agents:
+                raise PathRefused("path", f"agents may not write to {kind.folder}", "write your opinion as a View")
+            if kind.prefix and self._remembered.newest(path) is None and not path.endswith(f"/{NEW}.md"):
+                raise PathRefused("path", f"there is no {path}", f"write to {kind.folder}{NEW}.md; ids are assigned")
+            draft = replace(cast("Any", self._read(kind, path, content, notes)), updated=self._remembered.as_of)
+            own_record = self._check(draft, path)
+
+            def put_record(writing: Writing) -> None:
+                old, record = self._remembered.newest(path), own_record
+                before = self._remembered.record(old) if old else None
+                if path.endswith(f"/{NEW}.md"):
+                    record = replace(record, id=writing.next_id(kind.name))
+                writing.put(kind.path(record.id), render(record), based_on=old.seq if old else 0)
+                self._effects(writing, before, record)
+
+            rows = self._journal.write(call, put_record)
         self._remembered.take(row for row in rows if self._is_mine(row))
         return rows, notes
 
@@ -127,27 +154,6 @@ class Writer:
 
         self._journal.write(call, work)
 
-    def _file(self, writing: Writing, path: str, content: str) -> None:
-        if path.endswith("/"):
-            raise PathRefused("path", f"{path!r} is a folder", "give the name of a file in it")
-        own = path.replace("/session/", f"/session/{self._remembered.session}/", 1)
-        paths = self._remembered.paths(f"/session/{self._remembered.session}/")
-        twin = next((existing for existing in paths if existing != own and existing.casefold() == own.casefold()), None)
-        if twin:
-            raise PathRefused(
-                "path", f"{path!r} already exists in another spelling", f"write to {twin.rpartition('/')[2]}"
-            )
-        row = self._remembered.newest(own)
-        writing.put(own, content, based_on=row.seq if row else 0)
-
-    def _record(self, writing: Writing, kind: Kind, path: str, record: Record) -> None:
-        old = self._remembered.newest(path)
-        before = self._remembered.record(old) if old else None
-        if path.endswith(f"/{NEW}.md"):
-            record = replace(record, id=writing.next_id(kind.name))
-        writing.put(kind.path(record.id), render(record), based_on=old.seq if old else 0)
-        self._effects(writing, before, record)
-
     def _effects(self, writing: Writing, before: Record | None, record: Record) -> None:
         was, status = getattr(before, "status", ""), getattr(record, "status", "")
         if status == was:
@@ -155,9 +161,33 @@ class Writer:
         by = f"@{self._remembered.session}" if self._remembered.event else ""
         cause = f"{record.id}:{status}{by}"
         if isinstance(record, Expression) and status == "closed":
-            self._put_new(writing, "outcomes", self._outcome(record), cause)
+            pnl = "pending" if record.pnl is None else f"{record.pnl:g}"
+            outcome = Outcome(
+                id=NEW,
+                view=record.view_id,
+                expression=record.id,
+                category=record.category,
+                status=record.exit_reason or "closed",
+                closed_at=self._remembered.as_of,
+                updated=self._remembered.as_of,
+                pnl=record.pnl,
+                version=record.version,
+                answer=record.answer,
+                body=f"Entry: {record.entry_details or 'N/A'}\nExit: {record.exit_details or 'N/A'}\nPnL: {pnl}",
+            )
+            self._put_new(writing, "outcomes", outcome, cause)
         elif isinstance(record, Expression) and status == "rejected":
-            self._put_new(writing, "counterfactuals", self._counterfactual(record), cause)
+            counterfactual = Counterfactual(
+                id=NEW,
+                decision_type="rejected_expression",
+                expression=record.id,
+                view=record.view_id,
+                status="tracking",
+                reference_date=self._remembered.as_of,
+                updated=self._remembered.as_of,
+                reason=record.rejection_reason or "PM rejected",
+            )
+            self._put_new(writing, "counterfactuals", counterfactual, cause)
         elif isinstance(record, View) and status == "invalidated":
             for row in writing.all_of("expressions"):
                 linked = parse(KINDS["expressions"], row.content)
@@ -168,47 +198,6 @@ class Writer:
     def _put_new(self, writing: Writing, kind: str, record: Record, cause: str) -> None:
         numbered = replace(record, id=writing.next_id(kind))
         writing.put(KINDS[kind].path(numbered.id), render(numbered), cause=cause)
-
-    def _outcome(self, closed: Expression) -> Outcome:
-        pnl = "pending" if closed.pnl is None else f"{closed.pnl:g}"
-        return Outcome(
-            id=NEW,
-            view=closed.view_id,
-            expression=closed.id,
-            category=closed.category,
-            status=closed.exit_reason or "closed",
-            closed_at=self._remembered.as_of,
-            updated=self._remembered.as_of,
-            pnl=closed.pnl,
-            version=closed.version,
-            answer=closed.answer,
-            body=f"Entry: {closed.entry_details or 'N/A'}\nExit: {closed.exit_details or 'N/A'}\nPnL: {pnl}",
-        )
-
-    def _counterfactual(self, rejected: Expression) -> Counterfactual:
-        return Counterfactual(
-            id=NEW,
-            decision_type="rejected_expression",
-            expression=rejected.id,
-            view=rejected.view_id,
-            status="tracking",
-            reference_date=self._remembered.as_of,
-            updated=self._remembered.as_of,
-            reason=rejected.rejection_reason or "PM rejected",
-        )
-
-    def _allowed(self, path: str) -> Kind:
-        kind = kind_of_path(path)
-        if kind is None:
-            raise PathRefused(
-                "path", f"{path!r} is not a path of a record", "give a folder of /memory/ and new.md, or an id"
-            )
-        if self._actor == AGENT and not kind.agents:
-            raise PathRefused("path", f"agents may not write to {kind.folder}", "write your opinion as a View")
-        row = self._remembered.newest(path)
-        if kind.prefix and row is None and not path.endswith(f"/{NEW}.md"):
-            raise PathRefused("path", f"there is no {path}", f"write to {kind.folder}{NEW}.md; ids are assigned")
-        return kind
 
     def _read(self, kind: Kind, path: str, content: str, notes: list[str]) -> Record:
         """Parse a text. Code must use the stored spelling; an agent or the PM may use any unambiguous spelling."""
@@ -253,7 +242,13 @@ class Writer:
             before = self._remembered.record(old) if old else None
             unchanged = before is not None and content_hash(before) == content_hash(record)
             if not (unchanged and record.status == "review_required"):
-                record = self._guard(record)
+                book, limits = remembered_book(self._remembered), cast("Constraints | None", self._at(CONSTRAINTS))
+                trades = held_in(self._remembered).values()
+                if violations := self._guardrails.check(record, book, limits, trades):
+                    capped = self._guardrails.cap(record, book, limits, trades) if self._actor == AGENT else None
+                    if capped is None:
+                        raise GuardrailsBroken(violations, self._guardrails.reasons(record, book, trades))
+                    record = capped
             if record.status == "active" and not (was == "active" and unchanged):
                 raise ApprovalNeeded(record.id)
         return record
@@ -276,32 +271,20 @@ class Writer:
         results = RESULTS if not record.adjusts else tuple(name for name in RESULTS if name != "exit_reason")
         if filled := [name for name in results if getattr(record, name) not in (None, "")]:
             raise RecordUnreadable(1, f"{filled[0]}: is written by code when a position is closed", "leave it out")
-        if record.adjusts:
-            self._check_adjustment(record, position.get(KINDS["expressions"].path(record.adjusts)))
-
-    def _check_adjustment(self, record: Expression, position: Expression | None) -> None:
-        if position is None:
+        if not record.adjusts:
+            return
+        target = position.get(KINDS["expressions"].path(record.adjusts))
+        if target is None:
             raise RecordUnreadable(1, f"adjusts: {record.adjusts[:40]} is not held", "name an active Expression")
         for name in SAME_TRADE:
-            if getattr(record, name) != getattr(position, name):
-                problem = f"{name}: {position.id} has {getattr(position, name)!r}, which cannot change"
+            if getattr(record, name) != getattr(target, name):
+                problem = f"{name}: {target.id} has {getattr(target, name)!r}, which cannot change"
                 raise RecordUnreadable(
-                    1, problem, f"close {position.id} with an exit_reason and propose a new Expression"
+                    1, problem, f"close {target.id} with an exit_reason and propose a new Expression"
                 )
         terms = {name: getattr(record, name) for name in ("target", "stop", "expires")}
-        if not record.exit_reason and (fault := next(wrong_terms(position, terms, self._remembered.as_of), None)):
+        if not record.exit_reason and (fault := next(wrong_terms(target, terms, self._remembered.as_of), None)):
             raise RecordUnreadable(1, f"{fault.fields[0]}: {fault.problem}", fault.next_step)
-
-    def _guard(self, record: Expression) -> Expression:
-        book, limits = remembered_book(self._remembered), cast("Constraints | None", self._at(CONSTRAINTS))
-        trades = held_in(self._remembered).values()
-        violations = self._guardrails.check(record, book, limits, trades)
-        if not violations:
-            return record
-        capped = self._guardrails.cap(record, book, limits, trades) if self._actor == AGENT else None
-        if capped is None:
-            raise GuardrailsBroken(violations, self._guardrails.reasons(record, book, trades))
-        return capped
 
     def _at(self, path: str) -> Record | None:
         row = self._remembered.newest(path)

@@ -61,7 +61,12 @@ class Journal:
         if "://" not in str(place):
             Path(place).absolute().parent.mkdir(parents=True, exist_ok=True)
         self.database = Database(url)
-        self.name, clock_name = self._identity()
+        with self.database.writing() as execute:
+            names = execute(f"SELECT journal, clock FROM {META}")
+            if not names:
+                names = [(uuid.uuid4().hex, self.clock.name)]
+                execute(_NAME, *names[0])
+        ((self.name, clock_name),) = names
         if clock_name != self.clock.name:
             raise ClocksMixed("this journal", clock_name, self.clock.name)
         self.start = chain.start(self.name, self.clock.name)
@@ -148,15 +153,6 @@ class Journal:
     def close(self) -> None:
         """Close the connections."""
         self.database.close()
-
-    def _identity(self) -> tuple[str, str]:
-        with self.database.writing() as execute:
-            names = execute(f"SELECT journal, clock FROM {META}")
-            if not names:
-                names = [(uuid.uuid4().hex, self.clock.name)]
-                execute(_NAME, *names[0])
-        ((name, clock),) = names
-        return name, clock
 
 
 class Writing:

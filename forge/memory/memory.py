@@ -93,7 +93,17 @@ class Memory:
             LakeNotFound: There is no such version.
         """
         at = lake_clock.instant(as_of)
-        published, lake_version = self._as_of(at, version)
+        published, lake_version = list[Row](), None
+        try:
+            key = at, self._log.head().version if version is None else version
+        except LakeNotFound:
+            pass  # Nothing was published yet.
+        else:
+            # The rows of a lake version as of an instant never change, so the last result is cached.
+            read = self._read
+            if read is None or read[0] != key:
+                self._read = read = key, self._published(*key)[0]
+            published, lake_version = read[1], key[1]
         after = published[-1] if published else None
         recent: list[Row] = []
         if version is None:
@@ -167,17 +177,6 @@ class Memory:
     def close(self) -> None:
         """Close the journal's connections."""
         self.journal.close()
-
-    def _as_of(self, at: datetime, version: int | None) -> tuple[list[Row], int | None]:
-        """Return the rows of a lake version as of an instant. They never change, so the last result is cached."""
-        try:
-            key = at, self._log.head().version if version is None else version
-        except LakeNotFound:
-            return [], None
-        read = self._read
-        if read is None or read[0] != key:
-            self._read = read = key, self._published(*key)[0]
-        return read[1], key[1]
 
     def _published(self, as_of: datetime | None, version: int | None) -> tuple[list[Row], int | None]:
         from forge.memory import flush as flushing

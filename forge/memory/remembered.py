@@ -39,7 +39,10 @@ class Remembered:
         """Add rows to memory, such as those that this turn wrote."""
         for row in rows:
             rows_at_path = self._texts[row.path]
-            if self._shows(row) and not (rows_at_path and row.seq <= rows_at_path[-1].seq):
+            is_other = row.session != self.session and (
+                row.path.startswith("/session/") or (self.event and row.event == self.event)
+            )
+            if not is_other and not (rows_at_path and row.seq <= rows_at_path[-1].seq):
                 rows_at_path.append(row)
 
     def fork(self) -> "Remembered":
@@ -77,8 +80,3 @@ class Remembered:
 
     def written_at(self, row: Row) -> datetime:
         return from_micros(row.written_at)
-
-    def _shows(self, row: Row) -> bool:
-        if row.session == self.session:
-            return True
-        return not row.path.startswith("/session/") and not (self.event and row.event == self.event)

@@ -135,45 +135,41 @@ class Database:
         self._idle.append(connection)
 
     def _connect(self) -> Any:
-        return _safe_sqlite(self.place) if self._dialect is SQLITE else _safe_postgres(self.place)
+        if self._dialect is SQLITE:
+            try:
+                connection = sqlite3.connect(
+                    self.place, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+                )
+            except sqlite3.OperationalError as problem:
+                raise _cannot_open(str(problem)) from None
+            deadline = time.monotonic() + _BUSY_SECONDS
+            while connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+                try:
+                    connection.execute("PRAGMA journal_mode=WAL")
+                # Another process is switching the mode, and this statement does not wait.
+                except sqlite3.OperationalError:
+                    if time.monotonic() > deadline:
+                        raise
+                    time.sleep(0.01)
+            connection.execute("PRAGMA synchronous=FULL")
+            return connection
+        try:
+            import psycopg2
+        except ModuleNotFoundError as problem:
+            raise _cannot_open(str(problem)) from None
+        from pitlake.lake.mounting.postgres import first_line, parse_url
+
+        options = parse_url(self.place, "journal")
+        try:
+            postgres = psycopg2.connect(**options)
+        except psycopg2.OperationalError as problem:
+            raise _cannot_open(first_line(problem, options)) from None
+        postgres.autocommit = True  # Transactions are started by `writing`.
+        # Commits wait for the disk, because `make serve` disables this by default.
+        with postgres.cursor() as cursor:
+            cursor.execute("SET synchronous_commit TO on")
+        return postgres
 
 
 def _cannot_open(reason: str) -> BadInput:
     return BadInput("journal", f"cannot be opened: {reason}", "see FORGE_JOURNAL in the deployment guide")
-
-
-def _safe_sqlite(file: str) -> sqlite3.Connection:
-    try:
-        connection = sqlite3.connect(file, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-    except sqlite3.OperationalError as problem:
-        raise _cannot_open(str(problem)) from None
-    deadline = time.monotonic() + _BUSY_SECONDS
-    while connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-        try:
-            connection.execute("PRAGMA journal_mode=WAL")
-        # Another process is switching the mode, and this statement does not wait.
-        except sqlite3.OperationalError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
-    connection.execute("PRAGMA synchronous=FULL")
-    return connection
-
-
-def _safe_postgres(url: str) -> Any:
-    """Return a connection whose commits wait for the disk, because `make serve` disables this by default."""
-    try:
-        import psycopg2
-    except ModuleNotFoundError as problem:
-        raise _cannot_open(str(problem)) from None
-    from pitlake.lake.mounting.postgres import first_line, parse_url
-
-    options = parse_url(url, "journal")
-    try:
-        connection = psycopg2.connect(**options)
-    except psycopg2.OperationalError as problem:
-        raise _cannot_open(first_line(problem, options)) from None
-    connection.autocommit = True  # Transactions are started by `writing`.
-    with connection.cursor() as cursor:
-        cursor.execute("SET synchronous_commit TO on")
-    return connection

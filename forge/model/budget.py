@@ -104,11 +104,15 @@ class Meter:
 
     def priced(self, rows: Iterable[Used]) -> Spent:
         """Return the spending of these rows, with dollars."""
-        return _sum(Spent(row.calls, row.input + row.output, self._cost(row)) for row in rows)
-
-    def _cost(self, used: Used) -> float:
-        cost = self._price(used.model)
-        return (used.input * cost.input + used.output * cost.output) / MILLION if cost else math.inf
+        prices = ((row, self._price(row.model)) for row in rows)
+        return _sum(
+            Spent(
+                row.calls,
+                row.input + row.output,
+                (row.input * cost.input + row.output * cost.output) / MILLION if cost else math.inf,
+            )
+            for row, cost in prices
+        )
 
     def _price(self, model: str) -> Price | None:
         return price(model, self.config.prices)

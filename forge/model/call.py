@@ -6,14 +6,15 @@ Answers are streamed, so that a long one does not time out. The provider's own c
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from forge.model.messages import Answer, AnswerCut, Call, Finish, Message, ModelFailed, Request, load_answer
 
 if TYPE_CHECKING:
-    from pydantic_ai.messages import ModelMessage, ModelResponse, ModelResponsePart, ToolCallPart
+    from pydantic_ai.messages import ModelMessage, ModelResponse, ModelResponsePart
     from pydantic_ai.models import Model as Library
 
 _FINISH: dict[str, Finish] = {"stop": "stop", "tool_call": "tools", "length": "length", "content_filter": "refused"}
@@ -108,6 +109,7 @@ def _messages(system: str, messages: Iterable[Message]) -> "list[ModelMessage]":
         ModelResponse,
         SystemPromptPart,
         TextPart,
+        ThinkingPart,
         ToolCallPart,
         ToolReturnPart,
         UserPromptPart,
@@ -120,9 +122,25 @@ def _messages(system: str, messages: Iterable[Message]) -> "list[ModelMessage]":
             # A model can write lone surrogates in JSON, but no request can contain them.
             text = json.dumps(asdict(message), ensure_ascii=False).encode("utf-8", "replace").decode()
             message = load_answer(text)
-            called = {call.id: ToolCallPart(call.name, _object(call.arguments), call.id) for call in message.calls}
+            # Providers accept only objects as arguments.
+            called = {
+                call.id: ToolCallPart(
+                    call.name,
+                    call.arguments if isinstance(call.arguments, dict) else {"unreadable": str(call.arguments)[:300]},
+                    call.id,
+                )
+                for call in message.calls
+            }
             if message.carried:
-                return ModelResponse(parts=[_part(part, called) for part in message.carried])
+                parts: list[ModelResponsePart] = [
+                    called[part["call"]]
+                    if "call" in part
+                    else TextPart(part["text"])
+                    if "text" in part
+                    else ThinkingPart(**part)
+                    for part in message.carried
+                ]
+                return ModelResponse(parts=parts)
             return ModelResponse(parts=[*([TextPart(message.text)] if message.text else []), *called.values()])
         return ModelRequest(
             parts=[
@@ -136,16 +154,7 @@ def _messages(system: str, messages: Iterable[Message]) -> "list[ModelMessage]":
     return [ModelRequest(parts=[SystemPromptPart(system)]), *map(convert, messages)]
 
 
-def _part(fields: dict[str, Any], called: "Mapping[str, ToolCallPart]") -> "ModelResponsePart":
-    from pydantic_ai.messages import TextPart, ThinkingPart
-
-    if "call" in fields:
-        return called[fields["call"]]
-    return TextPart(fields["text"]) if "text" in fields else ThinkingPart(**fields)
-
-
-def _carried(response: "ModelResponse") -> tuple[dict[str, Any], ...]:
-    """Return the parts of a response that has thinking: thinking in full, other parts as text or call id."""
+def _answer(model: str, response: "ModelResponse") -> Answer:
     from pydantic_ai.messages import TextPart, ThinkingPart, ToolCallPart
 
     def describe(part: "ModelResponsePart") -> dict[str, Any] | None:
@@ -155,41 +164,26 @@ def _carried(response: "ModelResponse") -> tuple[dict[str, Any], ...]:
             return {"text": part.content}
         return {"call": part.tool_call_id} if isinstance(part, ToolCallPart) else None
 
-    thinks = any(isinstance(part, ThinkingPart) for part in response.parts)
-    return tuple(part for part in map(describe, response.parts) if part is not None) if thinks else ()
-
-
-def _object(arguments: Any) -> dict[str, Any]:
-    """Wrap arguments that are not an object, because providers accept only objects in a conversation."""
-    return arguments if isinstance(arguments, dict) else {"unreadable": str(arguments)[:300]}
-
-
-def _answer(model: str, response: "ModelResponse") -> Answer:
-    from pydantic_ai.messages import TextPart, ToolCallPart
-
     finish = _FINISH.get(response.finish_reason or "")
     if finish is None:
         raise AnswerCut(f"{model}'s answer was incomplete; resume with ask --resume")
+    # A response that has thinking is carried: thinking in full, other parts as text or call id.
+    thinks = any(isinstance(part, ThinkingPart) for part in response.parts)
+    calls = list[Call]()
+    for part in response.parts:
+        if isinstance(part, ToolCallPart):
+            arguments: Any = part.args or {}
+            if isinstance(arguments, str):
+                with suppress(ValueError):
+                    arguments = json.loads(arguments)
+            calls.append(Call(part.tool_name, arguments, part.tool_call_id))
     return Answer(
         text="".join(part.content for part in response.parts if isinstance(part, TextPart)),
-        calls=tuple(
-            Call(part.tool_name, _arguments(part.args), part.tool_call_id)
-            for part in response.parts
-            if isinstance(part, ToolCallPart)
-        ),
+        calls=tuple(calls),
         finish=finish,
         model=response.model_name or model,
         input_tokens=response.usage.input_tokens,
         output_tokens=response.usage.output_tokens,
-        carried=_carried(response),
+        carried=tuple(part for part in map(describe, response.parts) if part is not None) if thinks else (),
         cached_tokens=response.usage.cache_read_tokens,
     )
-
-
-def _arguments(arguments: Any) -> Any:
-    if not isinstance(arguments, str):
-        return arguments or {}
-    try:
-        return json.loads(arguments or "{}")
-    except ValueError:
-        return arguments

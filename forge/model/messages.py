@@ -117,10 +117,20 @@ class Request:
 
     def canonical(self) -> dict[str, Any]:
         """Return the request as JSON, without ids, timestamps and fields that a library adds."""
+        messages = list[dict[str, Any]]()
+        for message in self.messages:
+            if isinstance(message, str):
+                messages.append({"role": "user", "text": message})
+            elif isinstance(message, Answer):
+                calls = [[call.name, call.arguments] for call in message.calls]
+                messages.append({"role": "assistant", "text": message.text, "calls": calls})
+            else:
+                results = [[result.call.name, result.text] for result in message.returned]
+                messages.append({"role": "tools", "results": results})
         return {
             "role": self.role,
             "system": self.system,
-            "messages": [_canonical_message(message) for message in self.messages],
+            "messages": messages,
             "tools": [asdict(tool) for tool in self.tools],
             "max_tokens": self.max_tokens,
             **({"form": self.form.name} if self.form else {}),
@@ -146,15 +156,3 @@ def load_answer(text: str) -> Answer:
     fields = json.loads(text)
     calls, carried = tuple(Call(**call) for call in fields["calls"]), tuple(fields.get("carried", ()))
     return Answer(**{**fields, "calls": calls, "carried": carried})
-
-
-def _canonical_message(message: Message) -> dict[str, Any]:
-    if isinstance(message, str):
-        return {"role": "user", "text": message}
-    if isinstance(message, Answer):
-        return {
-            "role": "assistant",
-            "text": message.text,
-            "calls": [[call.name, call.arguments] for call in message.calls],
-        }
-    return {"role": "tools", "results": [[result.call.name, result.text] for result in message.returned]}

@@ -65,35 +65,24 @@ class Routing:
             raise NoModel("model", f"none is configured for the role {role}", problem)
         provider, _, rest = self.model_name(role).partition(":")
         name, _, url = rest.partition("@")
+        options: dict[str, Any] = {"max_retries": self.retries, "timeout": self.seconds}
+        # A provider's key is never sent to another server.
+        options |= {"base_url": url, "api_key": "none"} if url else {"api_key": os.environ.get(KEYS[provider], "")}
+        library: Library
         try:
-            library = _MAKERS[provider](name, url or None, self)
+            if provider == "anthropic":
+                from anthropic import AsyncAnthropic
+                from pydantic_ai.models.anthropic import AnthropicModel
+                from pydantic_ai.providers.anthropic import AnthropicProvider
+
+                anthropic_client = AsyncAnthropic(**options)
+                library = AnthropicModel(name, provider=AnthropicProvider(anthropic_client=anthropic_client))
+            else:
+                from openai import AsyncOpenAI
+                from pydantic_ai.models.openai import OpenAIChatModel
+                from pydantic_ai.providers.openai import OpenAIProvider
+
+                library = OpenAIChatModel(name, provider=OpenAIProvider(openai_client=AsyncOpenAI(**options)))
         except ImportError:
             raise NoModel("model", "the extra forge is not installed", "pip install 'pitlake[forge]'") from None
         return Provided(f"{provider}:{name}", library, self.seconds)
-
-
-def _anthropic(name: str, url: str | None, routing: Routing) -> "Library":
-    from anthropic import AsyncAnthropic
-    from pydantic_ai.models.anthropic import AnthropicModel
-    from pydantic_ai.providers.anthropic import AnthropicProvider
-
-    client = AsyncAnthropic(**_client(KEYS["anthropic"], url, routing))
-    return AnthropicModel(name, provider=AnthropicProvider(anthropic_client=client))
-
-
-def _openai(name: str, url: str | None, routing: Routing) -> "Library":
-    from openai import AsyncOpenAI
-    from pydantic_ai.models.openai import OpenAIChatModel
-    from pydantic_ai.providers.openai import OpenAIProvider
-
-    client = AsyncOpenAI(**_client(KEYS["openai"], url, routing))
-    return OpenAIChatModel(name, provider=OpenAIProvider(openai_client=client))
-
-
-def _client(key: str, url: str | None, routing: Routing) -> dict[str, Any]:
-    """Return the client's options. A provider's key is never sent to another server."""
-    options = {"api_key": os.environ.get(key, ""), "max_retries": routing.retries, "timeout": routing.seconds}
-    return options | ({"base_url": url, "api_key": "none"} if url else {})
-
-
-_MAKERS = {"anthropic": _anthropic, "openai": _openai}

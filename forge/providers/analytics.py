@@ -115,7 +115,14 @@ def option(values: dict[str, Any], inputs: Inputs) -> Figures:
 
 def payoff(values: dict[str, Any], _inputs: Inputs) -> Figures:
     """Best result, worst result and breakevens of legs at expiry; null for a result without a bound."""
-    legs = [_leg(leg) for leg in _list(values, "legs")]
+    legs = []
+    for fields in _list(values, "legs"):
+        kind: Any = _text(fields, "kind")
+        if kind not in ("call", "put", "underlying"):
+            raise BadInput("kind", f"{kind!r} is not a leg", "choose call, put or underlying")
+        numbers = (_number(fields, "strike"), _number(fields, "quantity"), _number(fields, "premium", 0.0))
+        _refuse_rest(fields)
+        legs.append(options.Leg(kind, *numbers))
     result = options.payoff(legs)
     bounds = {name: None if isinf(value) else value for name, value in (("most", result.most), ("least", result.least))}
     return [{**bounds, "breakevens": list(result.breakevens)}]
@@ -197,23 +204,24 @@ class Analytics:
         """Return the figures of one operation. params: `op` and its parameters. Raises BadInput for other
         parameters.
         """
-        return await asyncio.to_thread(self._fetch, params, at)
 
-    def _fetch(self, params: Params, at: At) -> FetchResult:
-        op, values = parse_params(params, OPERATIONS)
-        inputs = Inputs(at)
-        figures: Figures = []
-        try:
-            figures = OPERATIONS[op].figures(values, inputs)
-        except InputsMissing:
-            values.clear()
-        if values:
-            allowed = f"it takes {OPERATIONS[op].parameters}"
-            raise BadInput(next(iter(values)), f"{op} takes no such parameter", allowed)
-        stamp = inputs.stamp() if figures else {}
-        passed = pass_gate([{**stamp, **row} for row in figures], inputs.gaps, (), at.as_of)
-        read = {"receipts": inputs.receipts, "notes": inputs.notes}
-        return FetchResult(source=self.name, label=f"{self.name} {op}", **(passed | read))
+        def compute() -> FetchResult:
+            op, values = parse_params(params, OPERATIONS)
+            inputs = Inputs(at)
+            figures: Figures = []
+            try:
+                figures = OPERATIONS[op].figures(values, inputs)
+            except InputsMissing:
+                values.clear()
+            if values:
+                allowed = f"it takes {OPERATIONS[op].parameters}"
+                raise BadInput(next(iter(values)), f"{op} takes no such parameter", allowed)
+            stamp = inputs.stamp() if figures else {}
+            passed = pass_gate([{**stamp, **row} for row in figures], inputs.gaps, (), at.as_of)
+            read = {"receipts": inputs.receipts, "notes": inputs.notes}
+            return FetchResult(source=self.name, label=f"{self.name} {op}", **(passed | read))
+
+        return await asyncio.to_thread(compute)
 
 
 PROVIDER = Analytics()
@@ -248,15 +256,6 @@ def _list(values: dict[str, Any], name: str) -> list[Any]:
     if not all(isinstance(item, Mapping) for item in items):
         raise BadInput(name, "contains a value that is not an object", "give objects with names and numbers")
     return [dict(item) for item in items]
-
-
-def _leg(fields: dict[str, Any]) -> options.Leg:
-    kind: Any = _text(fields, "kind")
-    if kind not in ("call", "put", "underlying"):
-        raise BadInput("kind", f"{kind!r} is not a leg", "choose call, put or underlying")
-    numbers = (_number(fields, "strike"), _number(fields, "quantity"), _number(fields, "premium", 0.0))
-    _refuse_rest(fields)
-    return options.Leg(kind, *numbers)
 
 
 def _branches(items: Sequence[dict[str, Any]], budget: list[int]) -> tuple[scenarios.Branch, ...]:

@@ -111,11 +111,15 @@ class FetchResult:
     def format_summary(self) -> str:
         """Return a summary of at most 100 tokens: label, number of rows, notes, gaps, and as many rows as fit."""
         counted = f"{self.label}: {len(self.rows)} row{'' if len(self.rows) == 1 else 's'}"
+        lines = (
+            [(name, value) for name, value in row.items() if name not in DATING and value is not None]
+            for row in self.rows
+        )
         parts = [
             counted,
             *self.notes,
             *(f"gap {gap['type']}: {gap['reason']}" for gap in self.gaps),
-            *map(_line, self.rows),
+            *("; ".join(f"{name}={str(value)[:SUMMARY_CELL]}" for name, value in cells) for cells in lines),
         ]
         text = parts[0]
         for part in parts[1:]:
@@ -153,14 +157,15 @@ class QueryProvider:
 
     async def fetch(self, params: Params, at: At) -> FetchResult:
         """Run one operation. params: `op` and its query's parameters."""
-        return await asyncio.to_thread(self._fetch, params, at)
 
-    def _fetch(self, params: Params, at: At) -> FetchResult:
-        op, values = parse_params(params, self.operations)
-        answer = ask(catalogue.get(self.operations[op]), values, at)
-        parts = ", ".join(f"{name}={value}" for name, value in values.items())
-        label = f"{self.name} {op} ({parts[:80]})" if parts else f"{self.name} {op}"
-        return FetchResult(source=self.name, label=label, **answer)
+        def answer() -> FetchResult:
+            op, values = parse_params(params, self.operations)
+            parts_of_result = ask(catalogue.get(self.operations[op]), values, at)
+            parts = ", ".join(f"{name}={value}" for name, value in values.items())
+            label = f"{self.name} {op} ({parts[:80]})" if parts else f"{self.name} {op}"
+            return FetchResult(source=self.name, label=label, **parts_of_result)
+
+        return await asyncio.to_thread(answer)
 
 
 def parse_params(params: Params, operations: Mapping[str, object]) -> tuple[str, dict[str, Any]]:
@@ -190,7 +195,13 @@ def ask(query: catalogue.Query, values: Params, at: At) -> dict[str, Any]:
 def _ask(query: catalogue.Query, bound: dict[str, Any], at: At) -> dict[str, Any]:
     with at.open(query.reads) as session:
         result = session.ask(query, bound)
-        gaps = [] if len(result) else _gaps_without_rows(session, query)
+        gaps = []
+        if not len(result):
+            counted = dict(session.sql("SELECT dataset, rows FROM lake_info").rows())
+            empty = [name for name in query.reads if not counted.get(name)]
+            reasons = [f"the lake has no row of {name} as of this instant" for name in empty]
+            reasons = reasons or [f"no row of {', '.join(query.reads)} answers the question"]
+            gaps = [clean_gap("no_data", reason) for reason in reasons]
     return pass_gate(rows_of(result.arrow()), gaps, (result,), at.as_of)
 
 
@@ -202,20 +213,5 @@ def pass_gate(rows: Iterable[Row], gaps: Iterable[Row], results: Sequence["Resul
     return {"rows": tuple(passed["data"]), "gaps": tuple(passed["gaps"]), "receipts": receipts, "notes": notes}
 
 
-def _gaps_without_rows(session: "Session", query: catalogue.Query) -> list[dict[str, str]]:
-    counted = dict(session.sql("SELECT dataset, rows FROM lake_info").rows())
-    empty = [name for name in query.reads if not counted.get(name)]
-    if empty:
-        return [clean_gap("no_data", f"the lake has no row of {name} as of this instant") for name in empty]
-    return [clean_gap("no_data", f"no row of {', '.join(query.reads)} answers the question")]
-
-
 def _json(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-
-
-def _line(row: Row) -> str:
-    cells = (
-        f"{name}={str(value)[:SUMMARY_CELL]}" for name, value in row.items() if name not in DATING and value is not None
-    )
-    return "; ".join(cells)

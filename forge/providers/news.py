@@ -18,19 +18,20 @@ class News(QueryProvider):
 
     async def fetch(self, params: Params, at: At) -> FetchResult:
         """Run one operation. params: `op` and its query's parameters; for meaning: `query`, `ticker`, `limit`."""
-        if params.get("op") == MEANING:
-            return await asyncio.to_thread(self._search_by_meaning, params, at)
-        return await super().fetch(params, at)
+        if params.get("op") != MEANING:
+            return await super().fetch(params, at)
 
-    def _search_by_meaning(self, params: Params, at: At) -> FetchResult:
-        _, values = parse_params(params, self.operations)
-        if unknown := sorted(set(values) - {"query", "ticker", "limit"}):
-            raise BadInput(unknown[0], "meaning takes no such parameter", "it takes query, ticker, limit")
-        if not isinstance(values.get("query"), str):
-            raise BadInput("query", "meaning needs a text", "give the text to search for")
-        text = values.pop("query")
-        query, bound = searches.find(text, by=MEANING, **values)
-        return FetchResult(source=self.name, label=f"{self.name} {MEANING} ({text[:60]})", **ask(query, bound, at))
+        def search() -> FetchResult:
+            _, values = parse_params(params, self.operations)
+            if unknown := sorted(set(values) - {"query", "ticker", "limit"}):
+                raise BadInput(unknown[0], "meaning takes no such parameter", "it takes query, ticker, limit")
+            if not isinstance(values.get("query"), str):
+                raise BadInput("query", "meaning needs a text", "give the text to search for")
+            text = values.pop("query")
+            query, bound = searches.find(text, by=MEANING, **values)
+            return FetchResult(source=self.name, label=f"{self.name} {MEANING} ({text[:60]})", **ask(query, bound, at))
+
+        return await asyncio.to_thread(search)
 
 
 PROVIDER = News(

@@ -55,7 +55,16 @@ def load_provider(field: str, name: str, place: str) -> Provider:
     """
     if not _NAME.fullmatch(name):
         raise BadInput(field, f"{name[:40]!r} is not a name for a source", "use lower-case letters, digits and _")
-    provider = _imported(field, place)
+    module, separator, attribute = place.partition(":")
+    if not module or not separator or not attribute:
+        raise BadInput(field, f"{place!r} is not a location", "write package.module:Class")
+    try:
+        provider: Any = getattr(import_module(module), attribute)
+    except AttributeError:
+        raise BadInput(field, f"{module} has no {attribute}", "write package.module:Class") from None
+    except Exception as problem:
+        reason = f"{module} can't be imported: {type(problem).__name__}: {problem}"
+        raise BadInput(field, reason, "install its package, or remove it") from problem
     if isinstance(provider, type):
         try:
             provider = provider()
@@ -72,16 +81,3 @@ def load_provider(field: str, name: str, place: str) -> Provider:
     if type(provider) is QueryProvider:
         return provider
     return PackageProvider(name, " ".join(summary.split()), cleandoc(type(provider).__doc__ or ""), provider)
-
-
-def _imported(field: str, place: str) -> Any:
-    module, separator, attribute = place.partition(":")
-    if not module or not separator or not attribute:
-        raise BadInput(field, f"{place!r} is not a location", "write package.module:Class")
-    try:
-        return getattr(import_module(module), attribute)
-    except AttributeError:
-        raise BadInput(field, f"{module} has no {attribute}", "write package.module:Class") from None
-    except Exception as problem:
-        reason = f"{module} can't be imported: {type(problem).__name__}: {problem}"
-        raise BadInput(field, reason, "install its package, or remove it") from problem

@@ -53,7 +53,6 @@ class _Reader:
         self._kind, self._lines, self._title = kind, lines, name
         self._due = schema(kind.cls)
         self._pairs: list[tuple[int, str, list[str]]] = []
-        self._heading = ""
 
     def json_layout(self, text: str) -> Layout:
         """Return the title, the fields and the body of a JSON object, or of the lines if the text is not valid JSON."""
@@ -76,25 +75,27 @@ class _Reader:
 
     def layout(self) -> Layout:
         """Return the title, the fields and the body."""
-        number = self._read_title(self._skip_blank(0))
+        number, heading = self._skip_blank(0), ""
+        if number < len(self._lines) and (match := _TITLE.fullmatch(self._lines[number])):
+            heading = "" if self._set_title(match["title"]) else self._lines[number]
+            number = self._skip_blank(number + 1)
         number = self._read_fields(number)
         body = "\n".join(self._lines[number:]).strip("\n")
-        if self._heading and not body.startswith(self._heading):
-            body = f"{self._heading}\n\n{body}".strip("\n")
-        pairs = [(line, name, self._value(name, parts)) for line, name, parts in self._pairs]
+        if heading and not body.startswith(heading):
+            body = f"{heading}\n\n{body}".strip("\n")
+        pairs = list[tuple[int, str, Any]]()
+        for line, name, parts in self._pairs:
+            if self._due.get(name, {}).get("type", "string") == "string":
+                value = " ".join(part.strip() for part in parts if part.strip() not in _BLOCK)
+            else:
+                value = dedent("\n".join(parts[1:] if parts[0].strip() in _BLOCK else parts)).strip("\n")
+            pairs.append((line, name, value))
         return Layout(self._title, pairs, body, number + 1)
 
     def _skip_blank(self, number: int) -> int:
         while number < len(self._lines) and (not self._lines[number].strip() or self._lines[number].strip() == END):
             number += 1
         return number
-
-    def _read_title(self, number: int) -> int:
-        if number >= len(self._lines) or not (match := _TITLE.fullmatch(self._lines[number])):
-            return number
-        if not self._set_title(match["title"]):
-            self._heading = self._lines[number]
-        return self._skip_blank(number + 1)
 
     def _set_title(self, text: str) -> bool:
         """Read an id from a title. Return whether the title contains only the id."""
@@ -146,8 +147,3 @@ class _Reader:
         open_brackets = sum(part.count("[") + part.count("{") - part.count("]") - part.count("}") for part in parts)
         is_block = parts[0].strip() in _BLOCK or len(parts) > 1
         return open_brackets > 0 or line[0] == " " or (is_block and line.startswith("- "))
-
-    def _value(self, name: str, parts: list[str]) -> str:
-        if self._due.get(name, {}).get("type", "string") == "string":
-            return " ".join(part.strip() for part in parts if part.strip() not in _BLOCK)
-        return dedent("\n".join(parts[1:] if parts[0].strip() in _BLOCK else parts)).strip("\n")

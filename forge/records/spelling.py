@@ -198,7 +198,20 @@ def _pairs_schema(schema: dict[str, Any]) -> dict[str, Any]:
 def _read_rule(_kind: Any, value: Any, reading: Reading, _name: str) -> Any:
     if not isinstance(value, str) or reading.exact:
         return value
-    return AND.join(map(_rule, re.split(r"\s+and\s+|\s*&&\s*", value.strip())))
+    conditions = []
+    for text in re.split(r"\s+and\s+|\s*&&\s*", value.strip()):
+        match = _RULE.fullmatch(text.strip())
+        if match is None:
+            conditions.append(text)
+            continue
+        literal = match["value"].strip()
+        try:
+            literal = f"'{unquote(literal)}'" if _QUOTED.fullmatch(literal) else read_number(literal)
+        except ValueError:
+            conditions.append(text)
+            continue
+        conditions.append(f"{match['column']} {_SIGNS.get(match['sign'], match['sign'])} {literal}")
+    return AND.join(conditions)
 
 
 def _read_level(_kind: Any, value: Any, reading: Reading, name: str) -> Any:
@@ -361,21 +374,6 @@ def key(name: Any) -> str:
 
 def quote(value: Any) -> str:
     return repr(value)[:60]
-
-
-def _rule(text: str) -> str:
-    match = _RULE.fullmatch(text.strip())
-    if match is None:
-        return text
-    value = match["value"].strip()
-    if _QUOTED.fullmatch(value):
-        value = f"'{unquote(value)}'"
-    else:
-        try:
-            value = read_number(value)
-        except ValueError:
-            return text
-    return f"{match['column']} {_SIGNS.get(match['sign'], match['sign'])} {value}"
 
 
 def load_json(text: str) -> Any:

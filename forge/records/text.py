@@ -206,7 +206,26 @@ def assemble(kind: Kind, layout: Layout, reading: Reading) -> Draft:
         step = "; ".join(right_form(kind, name) for name in missing) or f"add a line such as {missing[0]}: …"
         faults.append(LineFault(1, f"{', '.join(missing)}: missing", step))
         failed.update(missing)
-    return _make(kind, layout, data, Draft(cast("Any", None), faults, frozenset(failed), at, reading.notes), reading)
+    draft = Draft(cast("Any", None), faults, frozenset(failed), at, reading.notes)
+    example, body = EXAMPLES.get(kind.name), layout.body
+    # Faulty fields take the values of the kind's example.
+    while True:
+        if failed and example is None:
+            raise RecordUnreadable.all_of(draft.faults)
+        stand_ins = {name: getattr(example, name) for name in failed - {"body"}}
+        try:
+            fields_and_body = {"id": layout.title, "body": body, **data, **stand_ins}
+            record = adapter(kind.cls).validate_python(fields_and_body, context=reading)
+        except ValidationError as invalid:
+            new_faults = [fault for error in invalid.errors() for fault in _faults(error)]
+            bad = next((n for n, line in enumerate(body.split("\n"), layout.body_line) if UNSTORED.search(line)), None)
+            lines = {**draft.at, "body": bad or layout.body_line}
+            steps = [fault._replace(next_step=right_form(kind, fault.fields[-1])) for fault in new_faults]
+            draft = replace(draft, at=lines, failed=frozenset(failed)).add(kind, steps)
+            failed |= {name for fault in new_faults for name in fault.fields}
+            body = "" if "body" in failed else body
+        else:
+            return replace(draft, record=record, failed=frozenset(failed))
 
 
 def decode(name: str, part: Mapping[str, Any], text: Any, reading: Reading) -> dict[str, Any]:
@@ -228,28 +247,6 @@ def decode(name: str, part: Mapping[str, Any], text: Any, reading: Reading) -> d
     if reading.exact and (is_structure or (is_number and _NUMBER.fullmatch(value))):
         value = load_json(value)
     return {name: value}
-
-
-def _make(kind: Kind, layout: Layout, data: dict[str, Any], draft: Draft, reading: Reading) -> Draft:
-    """Create the record. Faulty fields take the values of the kind's example."""
-    example, body, failed = EXAMPLES.get(kind.name), layout.body, set(draft.failed)
-    while True:
-        if failed and example is None:
-            raise RecordUnreadable.all_of(draft.faults)
-        stand_ins = {name: getattr(example, name) for name in failed - {"body"}}
-        try:
-            fields_and_body = {"id": layout.title, "body": body, **data, **stand_ins}
-            record = adapter(kind.cls).validate_python(fields_and_body, context=reading)
-        except ValidationError as invalid:
-            faults = [fault for error in invalid.errors() for fault in _faults(error)]
-            bad = next((n for n, line in enumerate(body.split("\n"), layout.body_line) if UNSTORED.search(line)), None)
-            at = {**draft.at, "body": bad or layout.body_line}
-            steps = [fault._replace(next_step=right_form(kind, fault.fields[-1])) for fault in faults]
-            draft = replace(draft, at=at, failed=frozenset(failed)).add(kind, steps)
-            failed |= {name for fault in faults for name in fault.fields}
-            body = "" if "body" in failed else body
-        else:
-            return replace(draft, record=record, failed=frozenset(failed))
 
 
 def _faults(error: Any) -> list[RecordFault]:

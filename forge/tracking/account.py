@@ -136,7 +136,14 @@ def book_of(
     notionals, parts = dict[str, float](), defaultdict[str, dict[str, float]](dict)
     for holding in account.positions:
         trade, share = by_id.get(holding.expression), holding.exposure / nav * PERCENT
-        if trade is None or _is_beside(holding, trade, account):
+        instruments = {trade.instrument, *(leg.instrument for leg in trade.legs)} if trade else set()
+        # A hedge is not in the Expression's instruments, although it holds these too. In one sum, it would cancel them.
+        is_hedge = (
+            trade is not None
+            and holding.instrument not in instruments
+            and any(each.expression == trade.id and each.instrument in instruments for each in account.positions)
+        )
+        if trade is None or is_hedge:
             name = holding.instrument
             if holding.expression and trade is None:
                 parts[name][holding.expression] = round(share, 6)
@@ -164,15 +171,6 @@ def book_of(
         positions=tuple(positions),
         factor_exposures=dict(sorted(exposures.items())),
     )
-
-
-def _is_beside(holding: ledger.Holding, trade: Expression, account: ledger.Account) -> bool:
-    """Return whether a holding of an Expression is a hedge: not in its instruments, although it holds these too. In one
-    sum, the hedge would cancel them out.
-    """
-    instruments = {trade.instrument, *(leg.instrument for leg in trade.legs)}
-    own = (each for each in account.positions if each.expression == trade.id and each.instrument in instruments)
-    return holding.instrument not in instruments and any(own)
 
 
 def _notional_of(share: float, trade: Expression) -> float:

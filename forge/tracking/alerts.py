@@ -19,7 +19,7 @@ from forge.memory.halts import halted, halted_spans
 from forge.memory.plausible import SIDES
 from forge.memory.remembered import Remembered
 from forge.providers.base import At
-from forge.records import KINDS, Constraints, Expression, Settlement, View
+from forge.records import KINDS, Constraints, Expression, View
 from forge.tracking.account import book_guardrails
 from forge.tracking.bars import NotFollowable, adjusted_bars
 from forge.tracking.settlement import ANSWERED, Forecast, settlements
@@ -61,31 +61,48 @@ def alerts(
         limits: Guardrails of the same memory and market that have already valued the book.
     """
     thresholds = settings.alerts
-    due, last = _open_views(remembered), _due_session(market, timedelta(hours=thresholds.data_late_hours))
+    answered = {(each.view, each.question) for each in settlements(remembered) if each.status in ANSWERED}
+    due = list[tuple[View, Forecast]]()  # active Views whose question has no answer yet
+    for row in remembered.rows("views"):
+        view = cast("View", remembered.record(row))
+        forecast = Forecast(view, remembered.written_at(row), row.actor, "")
+        if view.status == "active" and view.settles and (view.id, forecast.question) not in answered:
+            due.append((view, forecast))
+    last = _due_session(market, timedelta(hours=thresholds.data_late_hours))
     positions = list(_positions(remembered, market, thresholds.stop_near, last[0] if last else None))
     unfollowed = {alert.subject for alert in positions if alert.kind == "unfollowed"}
     halt = halted(remembered)
-    return [
-        *([Alert("halted", "trading", f"stopped by {halt.by}: {halt.reason}")] if halt else []),
-        *_over(remembered, limits or book_guardrails(settings.guardrails, remembered, market)),
-        *positions,
-        *_losses(remembered, market),
-        *_closed(remembered),
-        *_due(due, remembered, market.as_of, thresholds.view_due_days),
-        *(_late(_tickers(remembered, unfollowed), [view for view, _ in due], market, *last) if last else ()),
-    ]
-
-
-def _over(remembered: Remembered, limits: Guardrails) -> Iterator[Alert]:
-    """Yield the limits that the book exceeds, with every position computed, and the unbounded losses."""
-    row = remembered.newest(CONSTRAINTS)
-    constraints = cast("Constraints | None", remembered.record(row) if row else None)
-    book = limits.current(remembered_book(remembered))
-    for figure in limits.book(book, constraints, held_in(remembered).values()):
+    all_alerts = [Alert("halted", "trading", f"stopped by {halt.by}: {halt.reason}")] if halt else []
+    limits = limits or book_guardrails(settings.guardrails, remembered, market)
+    limit_row = remembered.newest(CONSTRAINTS)
+    constraints = cast("Constraints | None", remembered.record(limit_row) if limit_row else None)
+    own_book = remembered_book(remembered)
+    for figure in limits.book(limits.current(own_book), constraints, held_in(remembered).values()):
         if figure.why:
-            yield Alert("loss missing", figure.rule, f"is unknown, so nothing is approved: {figure.why}")
+            text = f"is unknown, so nothing is approved: {figure.why}"
+            all_alerts.append(Alert("loss missing", figure.rule, text))
         elif figure.actual is not None and not figure.within:
-            yield Alert("over limit", figure.rule, f"is {figure.actual:.4g}, beyond the limit of {figure.limit:g}")
+            text = f"is {figure.actual:.4g}, beyond the limit of {figure.limit:g}"
+            all_alerts.append(Alert("over limit", figure.rule, text))
+    all_alerts += [*positions, *_losses(remembered, market)]
+    for name, notional in (part for each in (own_book.positions if own_book else ()) for part in each.parts.items()):
+        trade_row = remembered.newest(KINDS["expressions"].path(name))
+        if trade_row and cast("Expression", remembered.record(trade_row)).status == "closed":
+            # Code sells only what it bought.
+            text = f"is closed, but your fills of it still hold {notional:+.4g} % of capital"
+            all_alerts.append(Alert("still held", name, f"{text}: trade it, then import the fill"))
+    tried = {(each.view, each.question): each for each in settlements(remembered)}
+    for view, forecast in due:
+        by = forecast.settles.by
+        if forecast.due <= market.as_of:
+            settlement = tried.get((view.id, forecast.question))
+            problem = f": {settlement.reason}" if settlement else ""
+            all_alerts.append(Alert("View due", view.id, f"was due on {by}, not settled{problem}"))
+        elif by - new_york_day(market.as_of) <= timedelta(days=thresholds.view_due_days):
+            all_alerts.append(Alert("View due", view.id, f"is due on {by}: {forecast.settles.rule}"))
+    if last:
+        all_alerts += _late(remembered, unfollowed, [view for view, _ in due], market, *last)
+    return all_alerts
 
 
 def _positions(remembered: Remembered, market: At, near: float, due: date | None) -> Iterator[Alert]:
@@ -125,16 +142,6 @@ def _losses(remembered: Remembered, market: At) -> Iterator[Alert]:
                 yield Alert("loss passed", entry.ticker, f"{text}; code does not close it")
 
 
-def _closed(remembered: Remembered) -> Iterator[Alert]:
-    """Yield alerts for closed Expressions that the PM's fills still hold, because code sells only what it bought."""
-    book = remembered_book(remembered)
-    for name, notional in (part for each in (book.positions if book else ()) for part in each.parts.items()):
-        row = remembered.newest(KINDS["expressions"].path(name))
-        if row and cast("Expression", remembered.record(row)).status == "closed":
-            text = f"is closed, but your fills of it still hold {notional:+.4g} % of capital"
-            yield Alert("still held", name, f"{text}: trade it, then import the fill")
-
-
 def _unfollowed_text(trade: FollowedTrade, since: date, side: int) -> str:
     stop, text = trade.path.stop, f"unfollowed since {since}: {trade.describe_holes(since)}"
     if stop is None:
@@ -157,29 +164,6 @@ def _stop_text(trade: FollowedTrade, near: float) -> str:
     return f"closed at {path.close:g} on {path.marks[-1].day}, {distance:.2f} % from its stop {path.stop:g}"
 
 
-def _open_views(remembered: Remembered) -> list[tuple[View, Forecast]]:
-    """Return active Views whose question has no answer yet."""
-    answered = {(each.view, each.question) for each in settlements(remembered) if each.status in ANSWERED}
-    open_views = []
-    for row in remembered.rows("views"):
-        view = cast("View", remembered.record(row))
-        forecast = Forecast(view, remembered.written_at(row), row.actor, "")
-        if view.status == "active" and view.settles and (view.id, forecast.question) not in answered:
-            open_views.append((view, forecast))
-    return open_views
-
-
-def _due(due: Iterable[tuple[View, Forecast]], remembered: Remembered, now: datetime, days: int) -> Iterator[Alert]:
-    tried: dict[tuple[str, str], Settlement] = {(each.view, each.question): each for each in settlements(remembered)}
-    for view, forecast in due:
-        by = forecast.settles.by
-        if forecast.due <= now:
-            last = tried.get((view.id, forecast.question))
-            yield Alert("View due", view.id, f"was due on {by}, not settled{f': {last.reason}' if last else ''}")
-        elif by - new_york_day(now) <= timedelta(days=days):
-            yield Alert("View due", view.id, f"is due on {by}: {forecast.settles.rule}")
-
-
 def _due_session(market: At, wait: timedelta) -> tuple[date, datetime] | None:
     """Return the day and close of the last session whose bars should be in the lake, None without a lake."""
     market_lake = market.open_lake()
@@ -192,48 +176,38 @@ def _due_session(market: At, wait: timedelta) -> tuple[date, datetime] | None:
     return next(((day, hours.close) for day in days if (hours := session(day)) and hours.close <= moment), None)
 
 
-def _late(tickers: Iterable[str], views: Iterable[View], market: At, day: date, close: datetime) -> Iterator[Alert]:
-    for ticker in tickers:
-        newest = _newest_bar(ticker, day, market)
-        if newest is None or newest < day:
-            missing = f"after {newest}" if newest else f"since {day - LOOKBACK}"
-            yield Alert("data late", ticker, f"has no bar {missing}; the last session was {day}")
-    yield from _late_datasets(views, market, close)
+def _late(
+    remembered: Remembered, unfollowed: Collection[str], views: Iterable[View], market: At, day: date, close: datetime
+) -> Iterator[Alert]:
+    """Yield alerts for instruments without a bar of the last session, and for datasets that Views' questions read and
+    that are older than their contracts allow.
 
-
-def _tickers(remembered: Remembered, unfollowed: Collection[str]) -> list[str]:
-    """Return the instruments of held Expressions, except unfollowed ones, and of the book's other positions, including
+    The instruments are those of held Expressions, except unfollowed ones, and of the book's other positions, including
     the rest of closed Expressions.
     """
     book = remembered_book(remembered)
     names = {record.id for record in held_in(remembered).values()}
     names = (names | {position.expression for position in (book.positions if book else ())}) - {*unfollowed}
-    rows = [row for name in names if (row := remembered.newest(KINDS["expressions"].path(name)))]
-    instruments = {cast("Expression", remembered.record(row)).instrument for row in rows}
-    return sorted(instruments | {name for name in names if not KINDS["expressions"].names(name)})
-
-
-def _newest_bar(ticker: str, day: date, market: At) -> date | None:
-    try:
-        rows = adjusted_bars(ticker, day - LOOKBACK, market)
-    except BadInput:
-        return None
-    newest = max((str(row["date"]) for row in rows), default=None)
-    return date.fromisoformat(newest[:10]) if newest else None
-
-
-def _late_datasets(views: Iterable[View], market: At, close: datetime) -> Iterator[Alert]:
-    """Yield alerts for datasets that open Views' questions read and that are older than their contracts allow."""
-    names = {name for view in views if view.settles for name in catalogue.get(view.settles.query).reads}
-    limits = {name: limit for name in sorted(names) if (limit := datasets.get(name).freshness)}
+    texts = [row for name in names if (row := remembered.newest(KINDS["expressions"].path(name)))]
+    instruments = {cast("Expression", remembered.record(text)).instrument for text in texts}
+    for ticker in sorted(instruments | {name for name in names if not KINDS["expressions"].names(name)}):
+        try:
+            days = [str(row["date"])[:10] for row in adjusted_bars(ticker, day - LOOKBACK, market)]
+        except BadInput:
+            days = []
+        newest = date.fromisoformat(max(days)) if days else None
+        if newest is None or newest < day:
+            missing = f"after {newest}" if newest else f"since {day - LOOKBACK}"
+            yield Alert("data late", ticker, f"has no bar {missing}; the last session was {day}")
+    datasets_read = {name for view in views if view.settles for name in catalogue.get(view.settles.query).reads}
+    limits = {name: limit for name in sorted(datasets_read) if (limit := datasets.get(name).freshness)}
     if not limits:
         return
     with market.open(list(limits)) as session_of_lake:
-        newest = dict(session_of_lake.sql("SELECT dataset, watermark FROM lake_info").rows())
+        watermarks = dict(session_of_lake.sql("SELECT dataset, watermark FROM lake_info").rows())
     for name, limit in limits.items():
-        row = newest.get(name)
-        if row is not None and close - row > limit:
-            days = "1 day" if limit.days == 1 else f"{limit.days} days"
-            yield Alert(
-                "data late", name, f"has no row after {iso(row)}; the contract allows {days} before the last close"
-            )
+        watermark = watermarks.get(name)
+        if watermark is not None and close - watermark > limit:
+            allowed = "1 day" if limit.days == 1 else f"{limit.days} days"
+            problem = f"has no row after {iso(watermark)}; the contract allows {allowed} before the last close"
+            yield Alert("data late", name, problem)

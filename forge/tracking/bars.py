@@ -4,7 +4,7 @@ The bars of a quoted instrument are made from its quotes, see `forge.tracking.qu
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from itertools import pairwise
@@ -79,18 +79,25 @@ def traded_bars(ticker: str, since: date, at: At) -> Traded:
     for row in executed:
         if row["split_from"] and row["split_to"] and start <= (day := _day(row["execution_date"])) <= today:
             splits[_session_from(day)] *= row["split_to"] / row["split_from"]
-    dividends, gaps = _dividends([row for row in paid if row["ex_dividend_date"]], since, today)
+    dividends, gaps = defaultdict[date, float](float), list[str]()
+    for row in paid:
+        if not row["ex_dividend_date"] or not since <= (day := _day(row["ex_dividend_date"])) <= today:
+            continue
+        if row["cash_amount"] is None or row["unit"] != PER_SHARE:
+            gaps.append(f"the dividend of {day} is not in USD and not counted")
+        else:
+            dividends[_session_from(day)] += row["cash_amount"]
     closes = {_day(row["date"]): row["close"] for row in priced if row["close"]}
     # A day is unproven if its split basis is proven and that of the day before is not.
     bases = [(_day(row["date"]), row["split_factor"] is not None) for row in adjusted]
     unproven = frozenset(day for (_, before), (day, proven) in pairwise(bases) if proven and not before)
     return Traded(
         bars,
-        Prices(closes, dict(splits), dividends),
+        Prices(closes, dict(splits), dict(dividends)),
         digest(*(answer["receipts"][0].result_sha256 for answer in answers.values())),
         at.version,
         unproven,
-        gaps,
+        tuple(gaps),
     )
 
 
@@ -124,20 +131,6 @@ def days_text(days: Sequence[date]) -> str:
 def quotes_since(since: date, quoted: Quoted, at: At) -> dict[str, Any]:
     """Return the lake's answer with the quotes of an instrument from a day on."""
     return ask(catalogue.get("quotes_range"), {**quoted._asdict(), "start_date": str(since)}, at)
-
-
-def _dividends(
-    rows: Iterable[Mapping[str, Any]], since: date, until: date
-) -> tuple[dict[date, float], tuple[str, ...]]:
-    dividends, gaps = defaultdict[date, float](float), list[str]()
-    for row in rows:
-        if not since <= (day := _day(row["ex_dividend_date"])) <= until:
-            continue
-        if row["cash_amount"] is None or row["unit"] != PER_SHARE:
-            gaps.append(f"the dividend of {day} is not in USD and not counted")
-        else:
-            dividends[_session_from(day)] += row["cash_amount"]
-    return dict(dividends), tuple(gaps)
 
 
 def _session_from(day: date) -> date:

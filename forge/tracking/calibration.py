@@ -53,13 +53,26 @@ def measure_category(category: str, settled: Sequence[Settlement]) -> Calibratio
     for settlement in settled:
         cells[horizon(settlement), settlement.source, settlement.exposure].append(settlement)
         exposures[settlement.exposure].append(settlement)
-    cell_records = tuple(_cell(*key, of_cell) for key, of_cell in sorted(cells.items()))
+    cell_records = list[Cell]()
+    for (ahead, source, exposure), of_cell in sorted(cells.items()):
+        cell = Cell(horizon=ahead, source=source, exposure=exposure, forecasts=len(of_cell))
+        if len(of_cell) >= FEWEST:
+            cell_scores = _scores(of_cell)
+            figures: dict[str, Any] = {name: _round(getattr(cell_scores, name)) for name in SHOWN}
+            cell = replace(cell, **figures, skill=_skill(of_cell).get("skill"))
+        cell_records.append(cell)
     enough = [name for name in CLEANEST_FIRST if len(exposures[name]) >= FEWEST]
     if not enough:
-        return Calibration(id=category, forecasts=len(settled), repeats=repeats, cells=cell_records)
+        return Calibration(id=category, forecasts=len(settled), repeats=repeats, cells=tuple(cell_records))
     counted = exposures[enough[0]]
     leads = [settlement.lead_days for settlement in counted if settlement.lead_days is not None]
     cleanest = _scores(counted)
+    judged = [settlement for settlement in counted if settlement.scenario_brier is not None]
+    scenario_scores: dict[str, Any] = {"scenario_forecasts": len(judged)}
+    if len(judged) >= FEWEST:
+        briers = [cast("float", settlement.scenario_brier) for settlement in judged]
+        logs = [log_score_of(cast("float", settlement.scenario_probability)) for settlement in judged]
+        scenario_scores |= {"scenario_brier": _round(mean(briers)), "scenario_log_score": _round(mean(logs))}
     bands = tuple(
         Band(
             low=band.low,
@@ -86,11 +99,11 @@ def measure_category(category: str, settled: Sequence[Settlement]) -> Calibratio
         exposure=enough[0],
         repeats=repeats,
         **_skill(counted),
-        **_scenarios(counted),
+        **scenario_scores,
         right_forecasts=len(leads),
         lead_days=_round(median(leads)) if leads else None,
         bands=bands,
-        cells=cell_records,
+        cells=tuple(cell_records),
     )
 
 
@@ -121,32 +134,10 @@ def _skill(settled: Sequence[Settlement]) -> dict[str, Any]:
     return {"skill_forecasts": len(based), "skill": None if figure is None else _round(figure)}
 
 
-def _scenarios(settled: Sequence[Settlement]) -> dict[str, Any]:
-    judged = [settlement for settlement in settled if settlement.scenario_brier is not None]
-    if len(judged) < FEWEST:
-        return {"scenario_forecasts": len(judged)}
-    return {
-        "scenario_forecasts": len(judged),
-        "scenario_brier": _round(mean(cast("float", settlement.scenario_brier) for settlement in judged)),
-        "scenario_log_score": _round(
-            mean(log_score_of(cast("float", settlement.scenario_probability)) for settlement in judged)
-        ),
-    }
-
-
 def horizon(settlement: Settlement) -> str:
     """Return the class of a forecast's horizon: how far ahead it was made."""
     days = (settlement.by - new_york_day(settlement.stated_at)).days
     return next((name for most, name in HORIZONS if days <= most), LONGER)
-
-
-def _cell(ahead: str, source: str, exposure: str, settled: Sequence[Settlement]) -> Cell:
-    cell = Cell(horizon=ahead, source=source, exposure=exposure, forecasts=len(settled))
-    if len(settled) < FEWEST:
-        return cell
-    cell_scores = _scores(settled)
-    figures: dict[str, Any] = {name: _round(getattr(cell_scores, name)) for name in SHOWN}
-    return replace(cell, **figures, skill=_skill(settled).get("skill"))
 
 
 def _scores(settled: Sequence[Settlement]) -> Scores:

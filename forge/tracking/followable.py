@@ -62,7 +62,15 @@ class Followable:
             return self.fault(subject.instrument) or self._stop_fault(subject)
         instrument = subject
         try:
-            if self._follows(instrument) or not (self._names.any_bars or self._names.quoted):
+            if quoted := parse_quoted(instrument):
+                params = {**quoted._asdict(), "start_date": "1900-01-01"}
+                follows = bool(quoted_bars(quoted, ask(catalogue.get("quotes_range"), params, self.at)["rows"]))
+            else:
+                try:
+                    follows = bool(ask(catalogue.get("entity_latest_price"), {"ticker": instrument}, self.at)["rows"])
+                except BadInput:
+                    follows = False
+            if follows or not (self._names.any_bars or self._names.quoted):
                 return None
         except PitlakeError:
             return None  # without a lake, instruments can't be looked up
@@ -107,23 +115,17 @@ class Followable:
 
     def describe(self, name: str = "") -> str:
         """Return a phrase with names that can be followed: the first ones, or those most similar to `name`."""
-        kinds = self._names.tickers, self._names.quoted
-        tickers, quoted = (_nearest(name, names) if name else _first(names) for names in kinds)
+        phrases = list[str]()
+        for names in (self._names.tickers, self._names.quoted):
+            more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
+            phrases.append(_nearest(name, names) if name else f"{', '.join(names[:SHOWN])}{more}")
+        tickers, quoted = phrases
         of_quotes = f"an instrument of market_quotes: {quoted}" if quoted else ""
         of_bars = "a ticker with daily bars" + (f": {tickers}" if tickers else "") if self._names.any_bars else ""
         return (
             "; or ".join(filter(None, (of_bars, of_quotes)))
             or "no instrument: the lake has no price of the last 30 days"
         )
-
-    def _follows(self, instrument: str) -> bool:
-        if quoted := parse_quoted(instrument):
-            params = {**quoted._asdict(), "start_date": "1900-01-01"}
-            return bool(quoted_bars(quoted, ask(catalogue.get("quotes_range"), params, self.at)["rows"]))
-        try:
-            return bool(ask(catalogue.get("entity_latest_price"), {"ticker": instrument}, self.at)["rows"])
-        except BadInput:
-            return False
 
     @cached_property
     def _names(self) -> _Names:
@@ -149,8 +151,3 @@ class Followable:
 def _nearest(name: str, names: list[str]) -> str:
     near = get_close_matches(name, names, MOST_NAMES, cutoff=0.0)
     return ", ".join(each for each in names if each in near)
-
-
-def _first(names: list[str]) -> str:
-    more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
-    return f"{', '.join(names[:SHOWN])}{more}"

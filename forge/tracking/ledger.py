@@ -314,7 +314,13 @@ class _Ledger:
         holding.rate = self.last_rates[holding.currency]
         day, history = new_york_day(fill.filled_at), prices.get(fill.instrument)
         if not holding.quantity:
-            holding.price, holding.multiplier = _last_close(history, day) or fill.price, fill.multiplier
+            price, days = 0.0, [closed_on for closed_on in history.closes if closed_on <= day] if history else []
+            if history and days:
+                # The last close is adjusted for the splits since.
+                price = history.closes[max(days)]
+                for split_on, ratio in history.splits.items():
+                    price /= ratio if max(days) < split_on <= day else 1.0
+            holding.price, holding.multiplier = price or fill.price, fill.multiplier
         elif history is None or not any(closed_on <= day for closed_on in history.closes):
             self.cash += holding.mark(fill.price)
         self.cash -= holding.trade(fill.quantity, fill.price, fill.fees)
@@ -329,15 +335,3 @@ class _Ledger:
             rated = not holding.currency or day in self.rates[holding.currency]
             if due and holding.quantity and not rated and day not in self.unrated[holding.currency]:
                 self.unrated[holding.currency].append(day)
-
-
-def _last_close(history: Prices | None, day: date) -> float | None:
-    """Return the last close up to a day, adjusted for the splits since."""
-    days = [closed_on for closed_on in history.closes if closed_on <= day] if history else []
-    if not history or not days:
-        return None
-    price = history.closes[max(days)]
-    for split_on, ratio in history.splits.items():
-        if max(days) < split_on <= day:
-            price /= ratio
-    return price

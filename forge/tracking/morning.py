@@ -169,13 +169,21 @@ class Morning:
 
 def morning(remembered: Remembered, at: At, settings: Config) -> Morning:
     """Return the first figures of the day as of an instant."""
-    account, ticker = _account(remembered, at, settings), settings.account.benchmark
+    account: Valued | str
+    if cash(remembered):
+        try:
+            account = value_account(remembered, at, settings.account.capital)
+        except LakeNotFound:
+            account = "There is no lake to value the fills with."
+    else:
+        account = "No account is open. `pitlake forge book` opens it, with the capital that the settings name."
+    ledger, ticker = account.account if isinstance(account, Valued) else None, settings.account.benchmark
     gaps, today = list(account.gaps if isinstance(account, Valued) else ()), new_york_day(at.as_of)
     recent = [today, today, *sessions(at.as_of - LOOKBACK, today, at.as_of)]
     before, last = recent[-2:]
     periods, results, days = tuple[Period, ...](), tuple[ResultLine, ...](), dict[tuple[str, str], float]()
-    if isinstance(account, Valued):
-        ledger, views = account.account, {trade.id: trade.view_id for _, trade in expressions(remembered)}
+    if ledger:
+        views = {trade.id: trade.view_id for _, trade in expressions(remembered)}
         starts = {"day": before, "month": today.replace(day=1) - DAY, "year": today.replace(month=1, day=1) - DAY}
         openings = [entry.booked_on for entry in cash(remembered) if entry.entry == "opening"]
         first = min([*openings, *(day for day, _ in ledger.curve)], default=today) - DAY
@@ -189,18 +197,41 @@ def morning(remembered: Remembered, at: At, settings: Config) -> Morning:
     trades, market = held_in(remembered).values(), Market(at, cash(remembered), stops(remembered))
     limits = Guardrails(settings.guardrails, market.compute)
     # The stored book is valued at the prices of its last settlement.
-    own = book_of(account.account, trades, limits, fills(remembered)) if isinstance(account, Valued) else None
+    own = book_of(ledger, trades, limits, fills(remembered)) if ledger else None
     book = with_approved(own, trades) or remembered_book(remembered)
     totals = limits.totals(book, trades, "")
     hours = session(last)
+    # The account's positions are followed by the held Expressions without a position.
+    positions, paths = list[PositionLine](), {trade.id: (path, trade) for path, trade in held_in(remembered).items()}
+    for holding in ledger.positions if ledger else ():
+        path, own_trade = paths.pop(holding.expression, ("", None))
+        follows = own_trade is not None and own_trade.instrument == holding.instrument
+        levels = _distances(remembered, path, at) if follows else (None, None)
+        direction = "long" if holding.quantity > 0 else "short"
+        day = days[holding.instrument, holding.expression]
+        line = PositionLine(holding.instrument, holding.expression, direction, holding.exposure, day, *levels)
+        positions.append(line)
+    for path, trade in paths.values():
+        levels = _distances(remembered, path, at)
+        positions.append(PositionLine(trade.instrument, trade.id, trade.direction, None, None, *levels))
+    risk = BookRisk(
+        gross=totals.gross,
+        net=totals.net,
+        beta=None if totals.factors is None else totals.factors.get(EQUITY, 0.0) / PERCENT,
+        volatility=volatility(book_returns(book, trades, market, gaps)),
+        loss_at_stops=totals.loss,
+        margin=ledger.margin / ledger.nav * PERCENT if ledger and ledger.nav > 0 else 0.0,
+        factors=totals.factors,
+        without=_unfactored(totals),
+    )
     return Morning(
         account,
         hours.close if hours and hours.close <= at.as_of else at.as_of - DAY,
         ticker,
         periods,
         results,
-        tuple(_positions(remembered, at, account, days)),
-        _risk(totals, volatility(book_returns(book, trades, market, gaps)), account),
+        tuple(positions),
+        risk,
         scenarios(totals, book.nav if book else None),
         tuple(dict.fromkeys(gaps)),
     )
@@ -240,15 +271,6 @@ def scenarios(totals: Totals, nav: float | None) -> tuple[Scenario, ...]:
 def _unfactored(totals: Totals) -> tuple[str, ...]:
     """Return the positions whose factors are neither claimed nor computed."""
     return tuple(name for name, own in totals.counted if not own.factors)
-
-
-def _account(remembered: Remembered, at: At, settings: Config) -> Valued | str:
-    if not cash(remembered):
-        return "No account is open. `pitlake forge book` opens it, with the capital that the settings name."
-    try:
-        return value_account(remembered, at, settings.account.capital)
-    except LakeNotFound:
-        return "There is no lake to value the fills with."
 
 
 def _benchmark(
@@ -298,22 +320,6 @@ def _results(account: Account, periods: Sequence[Period], views: Mapping[str, st
         yield ResultLine("", OTHER, tuple(rest))
 
 
-def _positions(
-    remembered: Remembered, at: At, account: Valued | str, days: Mapping[tuple[str, str], float]
-) -> Iterator[PositionLine]:
-    """Yield the account's positions, and the held Expressions without a position."""
-    trades = {trade.id: (path, trade) for path, trade in held_in(remembered).items()}
-    for holding in account.account.positions if isinstance(account, Valued) else ():
-        path, trade = trades.pop(holding.expression, ("", None))
-        levels = _distances(remembered, path, at) if trade and trade.instrument == holding.instrument else (None, None)
-        direction = "long" if holding.quantity > 0 else "short"
-        day = days[holding.instrument, holding.expression]
-        yield PositionLine(holding.instrument, holding.expression, direction, holding.exposure, day, *levels)
-    for path, trade in trades.values():
-        levels = _distances(remembered, path, at)
-        yield PositionLine(trade.instrument, trade.id, trade.direction, None, None, *levels)
-
-
 def _distances(remembered: Remembered, path: str, at: At) -> tuple[float | None, float | None]:
     """Return the distances from the last close to stop and target, in percent of that close."""
     try:
@@ -329,10 +335,3 @@ def _distances(remembered: Remembered, path: str, at: At) -> tuple[float | None,
         None if stop is None else side * (close - stop) / close * PERCENT,
         None if target is None else side * (target - close) / close * PERCENT,
     )
-
-
-def _risk(totals: Totals, yearly: float | None, account: Valued | str) -> BookRisk:
-    ledger = account.account if isinstance(account, Valued) else None
-    margin = ledger.margin / ledger.nav * PERCENT if ledger and ledger.nav > 0 else 0.0
-    beta = None if totals.factors is None else totals.factors.get(EQUITY, 0.0) / PERCENT
-    return BookRisk(totals.gross, totals.net, beta, yearly, totals.loss, margin, totals.factors, _unfactored(totals))

@@ -51,7 +51,13 @@ def quoted_bars(quoted: Quoted, rows: Sequence[Mapping[str, Any]], currency: str
     for row in rows:
         if row["tenor"] == quoted.tenor and (price := _price(quoted, row, currency)) is not None:
             days[date.fromisoformat(str(row["quoted_on"])[:10])][row["measure"]] = price
-    return {day: bar for day, prices in days.items() if (bar := _bar(day, prices))}
+    bars = dict[date, Bar]()
+    for day, prices in days.items():
+        close = next((prices[measure] for measure in (*CLOSES, *RATES) if measure in prices), None)
+        if close is not None:
+            first, high, low = (prices.get(measure, close) for measure in ("open", "high", "low"))
+            bars[day] = Bar(day=day, open=first, high=max(high, first, close), low=min(low, first, close), close=close)
+    return bars
 
 
 def currency_of(quoted: Quoted, rows: Iterable[Mapping[str, Any]]) -> str:
@@ -84,12 +90,3 @@ def _price(quoted: Quoted, row: Mapping[str, Any], currency: str) -> float | Non
     if years is None or unit != "percent" or row["measure"] not in RATES or value <= -100:
         return None
     return float(100 / (1 + value / 100) ** years)
-
-
-def _bar(day: date, prices: Mapping[str, float]) -> Bar | None:
-    close = next((prices[measure] for measure in (*CLOSES, *RATES) if measure in prices), None)
-    if close is None:
-        return None
-    first = prices.get("open", close)
-    high, low = (prices.get(measure, close) for measure in ("high", "low"))
-    return Bar(day=day, open=first, high=max(high, first, close), low=min(low, first, close), close=close)

@@ -117,19 +117,37 @@ class Market:
         if not all(self.rows(leg.instrument, gaps) for leg in legs):
             return Exposure(margin=self.margin(legs, gaps), gaps=tuple(gaps))
         names = claimed(replace(trade, legs=legs)).names or {}
-        factors, durations = dict[str, float](), list[float | None]()
+        factors, durations, volumes = dict[str, float](), list[float | None](), list[float]()
         for leg in legs:
             signed = -leg.notional if leg.kind == "put" else leg.notional
             factor, unit, years = self._factor(leg.instrument, gaps)
             factors[factor] = factors.get(factor, 0.0) + signed * unit
             durations.append(None if years is None else signed / PERCENT * years)
-        volumes = [self._days_of_volume(leg, nav) for leg in legs]
+            rows = self.rows(leg.instrument, [])
+            traded = [row["volume"] / row["split_factor"] for row in rows[-VOLUME_WINDOW:] if row["volume"]]
+            shares = abs(leg.notional) / PERCENT * nav / last_price(rows) if nav else None
+            volumes += [shares / mean(traded)] if shares and traded else []
+        # Each leg is closed at its stop, but options expire with their underlying at its worst.
+        loss = 0.0
+        for instrument, together in groupby(sorted(legs, key=lambda leg: leg.instrument), lambda leg: leg.instrument):
+            group = list(together)
+            spot = last_price(self.rows(instrument, gaps))
+            if all(leg.kind == "linear" for leg in group):
+                loss += sum(self._stopped(leg, spot, gaps, gap=True) for leg in group)
+            else:
+                payoffs = [
+                    options.Leg("underlying", spot, leg.notional / spot)
+                    if leg.kind == "linear"
+                    else options.Leg(leg.kind, leg.strike, leg.notional / spot, leg.premium)
+                    for leg in group
+                ]
+                loss += max(0.0, -options.payoff(payoffs).least)
         return Exposure(
             names=names,
-            loss=self._loss(legs, gaps),
+            loss=loss,
             duration=None if None in durations else sum(cast("list[float]", durations)),
             factors=factors,
-            days_of_volume=max((days for days in volumes if days is not None), default=None),
+            days_of_volume=max(volumes, default=None),
             margin=self.margin(legs, gaps),
             gaps=tuple(dict.fromkeys(gaps)),
         )
@@ -139,15 +157,17 @@ class Market:
         side, legs, since = SIDES.get(trade.direction), trade.legs, self.stops.get(_stops_of(trade))
         if side is not None and trade.notional:
             legs = (Leg(instrument=trade.instrument, notional=side * abs(trade.notional), stop=trade.stop),)
-        return tuple(replace(leg, stop=self._moved(leg, since)) for leg in legs) if since else legs
-
-    def _moved(self, leg: Leg, since: datetime) -> str:
-        """Return a stop that was stated at an instant, adjusted to today's shares."""
-        rows, stop, day = self.rows(leg.instrument, []), level_price(leg.stop), new_york_day(since)
-        if rows and rows[0]["date"] > day:
-            rows = [row for row in adjusted_bars(leg.instrument, day - WINDOW, self.at) if row["close"]]
-        sessions = [row for row in rows if (hours := session(row["date"])) and hours.open <= since] or rows[:1]
-        return str(stop * rows[-1]["split_factor"] / sessions[-1]["split_factor"]) if stop and rows else leg.stop
+        if since is None:
+            return legs
+        adjusted_legs, day = list[Leg](), new_york_day(since)
+        for leg in legs:
+            rows, stop = self.rows(leg.instrument, []), level_price(leg.stop)
+            if rows and rows[0]["date"] > day:
+                rows = [row for row in adjusted_bars(leg.instrument, day - WINDOW, self.at) if row["close"]]
+            sessions = [row for row in rows if (hours := session(row["date"])) and hours.open <= since] or rows[:1]
+            level = stop * rows[-1]["split_factor"] / sessions[-1]["split_factor"] if stop and rows else None
+            adjusted_legs.append(leg if level is None else replace(leg, stop=str(level)))
+        return tuple(adjusted_legs)
 
     def beta(self, ticker: str) -> float | None:
         """Return the beta to the index; None if there are too few common returns."""
@@ -171,24 +191,6 @@ class Market:
             gaps.append(f"{ticker}: its beta to {INDEX} is taken as 1, because there are too few common returns")
         shares = self.rows(ticker, [])[-1].get("source") == EQUITY_BARS
         return EQUITY, 1.0 if beta is None else beta, 0.0 if shares else None
-
-    def _days_of_volume(self, leg: Leg, nav: float | None) -> float | None:
-        rows = self.rows(leg.instrument, [])
-        traded = [row["volume"] / row["split_factor"] for row in rows[-VOLUME_WINDOW:] if row["volume"]]
-        shares = abs(leg.notional) / PERCENT * nav / last_price(rows) if nav else None
-        return shares / mean(traded) if shares and traded else None
-
-    def _loss(self, legs: Iterable[Leg], gaps: list[str]) -> float:
-        """Return the loss of all legs: each at its stop, but options with their underlying at the worst expiry."""
-        loss = 0.0
-        for instrument, together in groupby(sorted(legs, key=lambda leg: leg.instrument), lambda leg: leg.instrument):
-            group = list(together)
-            spot = last_price(self.rows(instrument, gaps))
-            if all(leg.kind == "linear" for leg in group):
-                loss += sum(self._stopped(leg, spot, gaps, gap=True) for leg in group)
-            else:
-                loss += max(0.0, -options.payoff([_option(leg, spot) for leg in group]).least)
-        return loss
 
     def _stopped(self, leg: Leg, spot: float, gaps: list[str], *, gap: bool) -> float:
         """Return the loss of a leg at its stop. Without a stop, a long leg can lose its notional, a short leg more."""
@@ -284,6 +286,9 @@ def risk(expression: Expression, remembered: Remembered, at: At) -> Risk:
                 shared |= {"contracts": quantity, "margin": quantity * unit.margin}
         except BadInput as problem:
             gaps.append(str(problem))
+    returns = book_returns(book, held_in(remembered).values(), market, gaps, expression.id)
+    mine, theirs = _paired({day: side * change for day, change in own.items()}, returns)
+    comparable = len(mine) >= LEAST_RETURNS and variance(mine) and variance(theirs)
     return Risk(
         price=last_price(rows),
         unit=rows[-1].get("unit", USD),
@@ -291,10 +296,7 @@ def risk(expression: Expression, remembered: Remembered, at: At) -> Risk:
         volatility=volatility({day: change * PERCENT for day, change in own.items()}),
         beta=market.beta(expression.instrument),
         concentration=notional / (gross + notional) * PERCENT,
-        correlation=_correlation(
-            {day: side * change for day, change in own.items()},
-            book_returns(book, held_in(remembered).values(), market, gaps, expression.id),
-        ),
+        correlation=correlation(mine, theirs) if comparable else None,
         gaps=tuple(dict.fromkeys(gaps)),
         **shared,
     )
@@ -314,13 +316,6 @@ def overnight(rows: Rows, side: int) -> float:
     """Return the largest adverse overnight move for a side, from a close to the next open, as a share."""
     moves = (side * (1 - later["open"] / earlier["close"]) for earlier, later in pairwise(rows) if later["open"])
     return max(moves, default=0.0) if rows else 0.0
-
-
-def _option(leg: Leg, spot: float) -> options.Leg:
-    quantity = leg.notional / spot
-    if leg.kind == "linear":
-        return options.Leg("underlying", spot, quantity)
-    return options.Leg(leg.kind, leg.strike, quantity, leg.premium)
 
 
 def _returns(rows: Rows) -> dict[date, float]:
@@ -347,10 +342,3 @@ def book_returns(
 def _paired(first: Mapping[date, float], other: Mapping[date, float]) -> tuple[list[float], list[float]]:
     days = sorted(first.keys() & other.keys())
     return [first[day] for day in days], [other[day] for day in days]
-
-
-def _correlation(own: Mapping[date, float], book: Mapping[date, float]) -> float | None:
-    mine, theirs = _paired(own, book)
-    if len(mine) < LEAST_RETURNS or not variance(mine) or not variance(theirs):
-        return None
-    return correlation(mine, theirs)

@@ -120,12 +120,7 @@ def settle(memory: Memory, now: At, cut_offs: CutOffs) -> list[Settlement]:
             call = f"{forecast.view.id}:{forecast.question}:{len(before)}"
             write = files.write_file(f"{FOLDER}new.md", render(judgement), call_id=call)
             new_settlements.append(cast("Settlement", remembered.record(write.rows[0])))
-    _expire(remembered, files)
-    return new_settlements
-
-
-def _expire(remembered: Remembered, files: ForgeFS) -> None:
-    """Expire every active View whose current question is answered, with the first answer as its verdict."""
+    # A View whose current question is answered expires, with the first answer as its verdict.
     answers = [each for each in settlements(remembered) if each.status in ANSWERED and not each.restates]
     verdicts: dict[tuple[str, str], Any] = {(each.view, each.question): each.status for each in answers}
     for row in remembered.rows("views"):
@@ -134,6 +129,7 @@ def _expire(remembered: Remembered, files: ForgeFS) -> None:
         if view.status == "active" and (verdict := verdicts.get((view.id, question))):
             expired = replace(view, status="expired", verdict=verdict)
             files.write_file(row.path, render(expired), call_id=f"{view.id}:expired:{row.seq}")
+    return new_settlements
 
 
 def lead_days(remembered: Remembered, settlement: Settlement, settles: Settles) -> float | None:
@@ -179,7 +175,13 @@ def _next_settlement(forecast: Forecast, before: list[Settlement], market: Marke
     """Return the next settlement to write, or None if nothing has changed."""
     last, now = before[-1] if before else None, market.now
     if last and last.status in ANSWERED:
-        return _restatement(forecast, last, market)
+        # The first answer stays. If its figure was restated, a second settlement is added.
+        row_key = json.loads(last.row_key)
+        rows, answer = market.answer(forecast.settles, now.as_of)
+        same = [row for row in rows if row_key and _row_key(forecast.settles, row) == row_key]
+        if not same or _json(same[0].get(forecast.settles.column)) in (last.value, "null"):
+            return None
+        return replace(_settlement(forecast, same[0], now, answer), restates=last.id)
     if forecast.stated_at >= forecast.due:
         return None if last else _unanswered_settlement(forecast, now, "it was stated after the day that judges it")
     settlement = _try_settle(forecast, forecast.due, market)
@@ -232,16 +234,6 @@ def _earliest(forecast: Forecast, late: Settlement, market: Market) -> Settlemen
                 settlement = _try_settle(forecast, tried, market)
                 without, late = (tried, late) if isinstance(settlement, str) else (without, settlement)
     return late
-
-
-def _restatement(forecast: Forecast, last: Settlement, market: Market) -> Settlement | None:
-    """Return a second settlement if the figure behind the first was restated, or None."""
-    row_key = json.loads(last.row_key)
-    rows, answer = market.answer(forecast.settles, market.now.as_of)
-    same = [row for row in rows if row_key and _row_key(forecast.settles, row) == row_key]
-    if not same or _json(same[0].get(forecast.settles.column)) in (last.value, "null"):
-        return None
-    return replace(_settlement(forecast, same[0], market.now, answer), restates=last.id)
 
 
 def _settlement(forecast: Forecast, row: Row, at: At, answer: str) -> Settlement:

@@ -143,54 +143,43 @@ def follow_held(
     if not active:
         return None
     since, first = active[0]
-    opens = _first_open(since, halts, at.as_of) or at.as_of
-    changes = (
-        Terms(day, _changed_terms(before, text))
-        for (_, before), (written_at, text) in pairwise(active)
-        for day in _days_from(written_at, closing=bool(text.exit_reason and not before.exit_reason))
-    )
+    # It opens at the first session's open at which trading is not halted.
+    opens = since
+    for halted_at, released_at in halts:
+        if released_at is not None and released_at <= opens:
+            continue
+        numbers = range((at.as_of - opens).days + 2)
+        hours_of_days = (session(new_york_day(opens) + timedelta(days=number)) for number in numbers)
+        first_open = next((hours.open for hours in hours_of_days if hours and hours.open >= opens), None)
+        if first_open is None or first_open < halted_at:
+            break
+        opens = released_at or at.as_of
+        if released_at is None:
+            break
+    changes = list[Terms]()
+    for (_, before), (written_at, text) in pairwise(active):
+        # An unchanged level is still adjusted for splits since it was stated.
+        changed: dict[str, Any] = {
+            name: parse_price(getattr(text, name), name)
+            for name in ("target", "stop")
+            if getattr(text, name) != getattr(before, name)
+        }
+        if text.expires != before.expires:
+            changed["until"] = _session_by(text.expires or LAST_DAY, date.min)
+        if text.exit_reason:
+            changed["closing"] = True
+        # New terms apply from the first session that opens at or after the instant. An order to close also applies to a
+        # session that is open at the instant.
+        day = new_york_day(written_at)
+        hours, orders_close = session(day), text.exit_reason and not before.exit_reason
+        if hours and written_at <= hours.open:
+            days = [day]
+        else:
+            during = [day] if hours and written_at < hours.close and orders_close else []
+            days = [*during, day + timedelta(days=1)]
+        changes += [Terms(first_day, changed) for first_day in days]
     ordered, closing = sorted(changes, key=lambda terms: terms.since), bool(first.exit_reason)
     return follow_trade(first, since, first.expires or LAST_DAY, at, tuple(ordered), opens, closing=closing)
-
-
-def _first_open(since: datetime, halts: tuple[Span, ...], now: datetime) -> datetime | None:
-    """Return the first session's open since an instant at which trading is not halted, None if there is none."""
-    for halted_at, released_at in halts:
-        if released_at is not None and released_at <= since:
-            continue
-        days = (new_york_day(since) + timedelta(days=number) for number in range((now - since).days + 2))
-        opens = next((hours.open for day in days if (hours := session(day)) and hours.open >= since), None)
-        if opens is None or opens < halted_at:
-            break
-        if released_at is None:
-            return None
-        since = released_at
-    return since
-
-
-def _changed_terms(before: Expression, after: Expression) -> dict[str, Any]:
-    """Return the terms that differ. An unchanged level is still adjusted for splits since it was stated."""
-    changed: dict[str, Any] = {
-        name: parse_price(getattr(after, name), name)
-        for name in ("target", "stop")
-        if getattr(after, name) != getattr(before, name)
-    }
-    if after.expires != before.expires:
-        changed["until"] = _session_by(after.expires or LAST_DAY, date.min)
-    if after.exit_reason:
-        changed["closing"] = True
-    return changed
-
-
-def _days_from(moment: datetime, *, closing: bool) -> list[date]:
-    """Return the days from which terms apply: at first in the first session that opens at or after an instant. An
-    order to close also applies to a session that is open at the instant.
-    """
-    day = new_york_day(moment)
-    hours = session(day)
-    if hours and moment <= hours.open:
-        return [day]
-    return [*([day] if closing and hours and moment < hours.close else []), day + timedelta(days=1)]
 
 
 def close_exits(memory: Memory, now: At) -> tuple[list[Outcome], list[str]]:

@@ -41,7 +41,23 @@ def track_untaken(
     now = now.pinned()
     remembered = whole_memory(memory, now.as_of)
     files = ForgeFS(memory, remembered, actor=CODE)
-    for name, record in [*_expired(remembered, now.as_of, settings), *_unproposed(remembered, now.as_of, settings)]:
+    untaken = list[tuple[str, Counterfactual]]()
+    for path, expression in expressions(remembered):
+        # An Expression that was ever active is decided.
+        taken = any(cast("Expression", remembered.record(row)).status == "active" for row in remembered.all(path))
+        over = expression.expires and end_of_new_york_day(expression.expires) <= now.as_of
+        if expression.status in UNDECIDED and not taken and expression.expires and over:
+            record = Counterfactual(
+                id="new",
+                decision_type="expired_expression",
+                expression=expression.id,
+                view=expression.view_id,
+                reference_date=end_of_new_york_day(expression.expires),
+                reason=f"not decided by {expression.expires}",
+                tracking_days=settings.default_tracking_days,
+            )
+            untaken.append((expression.id, record))
+    for name, record in [*untaken, *_unproposed(remembered, now.as_of, settings)]:
         if not any(
             (existing.expression or existing.view, existing.decision_type) == (name, record.decision_type)
             for _, existing in _counterfactuals(remembered)
@@ -66,30 +82,6 @@ def _counterfactuals(remembered: Remembered) -> list[tuple[str, Counterfactual]]
     return [(row.path, cast("Counterfactual", remembered.record(row))) for row in rows]
 
 
-def _expired(remembered: Remembered, at: datetime, settings: Counterfactuals) -> Iterator[tuple[str, Counterfactual]]:
-    """Yield Expressions whose last day passed without a decision. An Expression that was ever active is decided."""
-    for path, expression in expressions(remembered):
-        taken = any(cast("Expression", remembered.record(row)).status == "active" for row in remembered.all(path))
-        if (
-            expression.status in UNDECIDED
-            and not taken
-            and expression.expires
-            and end_of_new_york_day(expression.expires) <= at
-        ):
-            yield (
-                expression.id,
-                Counterfactual(
-                    id="new",
-                    decision_type="expired_expression",
-                    expression=expression.id,
-                    view=expression.view_id,
-                    reference_date=end_of_new_york_day(expression.expires),
-                    reason=f"not decided by {expression.expires}",
-                    tracking_days=settings.default_tracking_days,
-                ),
-            )
-
-
 def _unproposed(
     remembered: Remembered, at: datetime, settings: Counterfactuals
 ) -> Iterator[tuple[str, Counterfactual]]:
@@ -101,7 +93,18 @@ def _unproposed(
             if expression.status != "draft":
                 proposed[expression.view_id] = min(proposed.get(expression.view_id, at), remembered.written_at(row))
     for path in remembered.paths("/memory/views/"):
-        since = _qualified_at(remembered, path, at, settings)
+        # A View qualifies once it has been active and confident without a break for long enough.
+        since, confident_since, rows = None, None, remembered.all(path)
+        for row, following in zip(rows, [*rows[1:], None], strict=True):
+            view = cast("View", remembered.record(row))
+            if view.status != "active" or view.confidence < settings.min_confidence:
+                confident_since = None
+                continue
+            confident_since = confident_since or remembered.written_at(row)
+            long = confident_since + timedelta(days=settings.min_days)
+            if long <= (remembered.written_at(following) if following else at):
+                since = long
+                break
         if since and proposed.get(name := path.rpartition("/")[2].removesuffix(".md"), since) >= since:
             yield (
                 name,
@@ -114,21 +117,6 @@ def _unproposed(
                     tracking_days=settings.default_tracking_days,
                 ),
             )
-
-
-def _qualified_at(remembered: Remembered, path: str, at: datetime, settings: Counterfactuals) -> datetime | None:
-    """Return the first instant at which a View had been active and confident without a break for long enough."""
-    since, rows = None, remembered.all(path)
-    for row, following in zip(rows, [*rows[1:], None], strict=True):
-        view = cast("View", remembered.record(row))
-        if view.status != "active" or view.confidence < settings.min_confidence:
-            since = None
-            continue
-        since = since or remembered.written_at(row)
-        long = since + timedelta(days=settings.min_days)
-        if long <= (remembered.written_at(following) if following else at):
-            return long
-    return None
 
 
 def _update(remembered: Remembered, record: Counterfactual, now: At) -> Counterfactual:

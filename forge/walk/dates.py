@@ -30,17 +30,15 @@ _SECOND = re.compile(r"(?<![A-Za-z0-9.,/])((?:19|20)[0-9]{2})/([0-9]{2})(?![A-Za
 def shift_years(text: str, *, back: bool = False) -> str:
     """Return a text with every year moved by 28 years, or moved back."""
     by = -YEARS if back else YEARS
-    text = _SECOND.sub(lambda match: f"{match[1]}/{_short(match[2], by)}" if _follows(match) else match[0], text)
+    # A text such as 2023/24 means two years. Both are shifted, so that they are consecutive again.
+    text = _SECOND.sub(
+        lambda match: (
+            f"{match[1]}/{_short(match[2], by)}" if (int(match[1]) + 1) % CENTURY == int(match[2]) else match[0]
+        ),
+        text,
+    )
     text = _SHORT.sub(lambda match: match[0].removesuffix(match[1]) + _short(match[1], by), text)
     return _WHOLE.sub(lambda match: str((int(match[1]) - FIRST + by) % CENTURIES + FIRST), text)
-
-
-def _follows(match: re.Match[str]) -> bool:
-    """Return whether a text such as 2023/24 means two years.
-
-    `shift_years` shifts both years, so that the result is again a pair of consecutive years.
-    """
-    return (int(match[1]) + 1) % CENTURY == int(match[2])
 
 
 def _short(digits: str, by: int) -> str:

@@ -60,15 +60,7 @@ class Mask:
             return lone.strip('"')
         text = _ACCESSION.sub(lambda match: _accession(match, back=False), hide_links(text))
         text = _replace_words(text, self._hidden, self.words)
-        return shift_years(self._hide_cut_names(text))
-
-    def show(self, text: str) -> str:
-        """Unmask a model's text."""
-        text = _replace_words(shift_years(text, back=True), self._shown, self._back)
-        return show_links(_ACCESSION.sub(lambda match: _accession(match, back=True), text))
-
-    def _hide_cut_names(self, text: str) -> str:
-        """Replace the start of a name where text was cut off: at its end, a line's or cell's end, or before `…`."""
+        # The start of a name is replaced where text was cut off: at its end, a line's or cell's end, or before `…`.
         parts, done = list[str](), 0
         for cut in _CUT.finditer(text):
             line = text[max(done, text.rfind("\n", 0, cut.start()) + 1) : cut.start()]
@@ -79,7 +71,12 @@ class Mask:
                     parts += [text[done : cut.start() - len(start)], self.words[name]]
                     done = cut.start()
                     break
-        return "".join([*parts, text[done:]]) if parts else text
+        return shift_years("".join([*parts, text[done:]]))
+
+    def show(self, text: str) -> str:
+        """Unmask a model's text."""
+        text = _replace_words(shift_years(text, back=True), self._shown, self._back)
+        return show_links(_ACCESSION.sub(lambda match: _accession(match, back=True), text))
 
     @cached_property
     def _hidden(self) -> re.Pattern[str]:

@@ -5,7 +5,7 @@ The report is built from their memories and tapes, as one self-contained HTML pa
 
 import json
 from collections import Counter
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from importlib.resources import files
 from math import prod
@@ -15,12 +15,12 @@ from typing import Any, cast
 from jinja2 import FileSystemLoader
 from markupsafe import Markup
 
-from forge.core.tape import MAIN, WORK, Tape
+from forge.core.tape import MAIN, WORK
 from forge.memory import Remembered
 from forge.memory.cash import cash
 from forge.model.budget import total_spent
 from forge.providers.base import At
-from forge.records import KINDS, Calibration, Outcome, Portfolio, Settlement, View
+from forge.records import KINDS, Calibration, Outcome, Portfolio, View
 from forge.tracking.bars import traded_bars
 from forge.tracking.ledger import Account
 from forge.tracking.settlement import ANSWERED, settlements, whole_memory
@@ -115,10 +115,23 @@ def page(walks: list[Walk], ground: Ground) -> str:
     """Return the HTML page of these runs."""
     templates = environment(FileSystemLoader(Path(__file__).parent))
     run_reports = [_run_report(walk, ground) for walk in walks]
+    plain = {
+        (report.walk.since, report.walk.until): report
+        for report in run_reports
+        if not report.walk.masked and not report.walk.again
+    }
+    pairs = []  # each plain run with its masked run and its repetition
+    for report in run_reports:
+        other = plain.get((report.walk.since, report.walk.until))
+        if (report.walk.masked or report.walk.again) and other:
+            both = report.views.keys() & other.views.keys()
+            moved = [abs(report.views[name] - other.views[name]) for name in both]
+            lone = len(report.views.keys() ^ other.views.keys())
+            pairs.append(RunPair(other, report, sum(moved) / len(moved) if moved else None, len(both), lone))
     style = files("pitlake.web").joinpath("static/pitlake.css").read_text(encoding="utf-8")
     values = {
         "runs": run_reports,
-        "pairs": _pairs(run_reports),
+        "pairs": pairs,
         "repeated": any(walk.again for walk in walks),
         "exposures": EXPOSURES,
         "style": Markup(style),  # noqa: S704 - ours
@@ -143,15 +156,32 @@ def _run_report(walk: Walk, ground: Ground) -> RunReport:
         for settlement in settlements(remembered)
         if settlement.status in ANSWERED and not settlement.restates
     ]
-    by = {name: [settlement for settlement in judged if settlement.exposure == name] for name in EXPOSURES}
+    scores = dict[str, tuple[int, float | None]]()
+    for name in EXPOSURES:
+        of_exposure = [settlement for settlement in judged if settlement.exposure == name]
+        squares = [(settlement.probability - (settlement.status == "came_true")) ** 2 for settlement in of_exposure]
+        scores[name] = len(squares), sum(squares) / len(squares) if squares else None
+    decisions = list[DecisionText]()
+    for receipt in decided:
+        decision = receipt["decision"]
+        answers = [step.answer for step in tape.steps(decision) if (step.lane, step.kind) == (MAIN, "model")]
+        answer = str(json.loads(answers[-1])["text"]) if answers else ""
+        decisions.append(DecisionText(receipt, str(tape.inputs(decision)["text"]), answer))
+    # Alerts are listed by their first instant; an alert that persists is listed once.
+    spans: dict[tuple[str, ...], AlertSpan] = {}
+    for name in tape.decisions():
+        work = tape.receipt(name) if name.startswith(WORK) else None
+        for alert in json.loads(work).get("alerts", ()) if work else ():
+            at, key = tape.inputs(name)["as_of"], tuple(alert)
+            spans[key] = AlertSpan(spans[key].since if key in spans else at, at, *key)
     return RunReport(
         walk=walk,
-        decisions=[DecisionText(receipt, *_asked_and_answered(tape, receipt["decision"])) for receipt in decided],
+        decisions=decisions,
         exposures=Counter(receipt["exposure"] for receipt in decided),
         pnl=pnl,
         gross=max((book.gross or 0.0 for book in books), default=0.0),
         most_gross=ground.config.guardrails.max_gross,
-        judged={name: (len(of), _brier(of)) for name, of in by.items()},
+        judged=scores,
         marks=cast("list[Calibration]", newest["calibration"]),
         views={
             f"{new_york_day(view.updated)} {view.scope}": view.confidence
@@ -160,24 +190,8 @@ def _run_report(walk: Walk, ground: Ground) -> RunReport:
         },
         spent=total_spent(tape, ground.config).describe(),
         money=_money(remembered, walk, ground),
-        alerts=_alerts(tape),
+        alerts=list(spans.values()),
     )
-
-
-def _alerts(tape: Tape) -> list[AlertSpan]:
-    """Return a run's alerts by their first instant; an alert that persists is listed once."""
-    spans: dict[tuple[str, ...], AlertSpan] = {}
-    for name in tape.decisions():
-        receipt = tape.receipt(name) if name.startswith(WORK) else None
-        for alert in json.loads(receipt).get("alerts", ()) if receipt else ():
-            at, key = tape.inputs(name)["as_of"], tuple(alert)
-            spans[key] = AlertSpan(spans[key].since if key in spans else at, at, *key)
-    return list(spans.values())
-
-
-def _asked_and_answered(tape: Tape, decision: str) -> tuple[str, str]:
-    answers = [step.answer for step in tape.steps(decision) if (step.lane, step.kind) == (MAIN, "model")]
-    return str(tape.inputs(decision)["text"]), str(json.loads(answers[-1])["text"]) if answers else ""
 
 
 def _money(remembered: Remembered, walk: Walk, ground: Ground) -> Money | str:
@@ -192,44 +206,13 @@ def _money(remembered: Remembered, walk: Walk, ground: Ground) -> Money | str:
         highest = max(highest, level)
         worst = max(worst, (1 - level / highest) * PERCENT)
     drawn = line_chart(curve, walk.ends, FULL_WIDTH, "Net asset value in percent of the capital", levels=[CAPITAL])
-    return Money(valued.account, drawn, worst, _benchmark(walk, at), valued.gaps)
-
-
-def _benchmark(walk: Walk, at: At) -> float | None:
-    """Return the benchmark's price return over the run's days, in percent of the close before them."""
-    try:
+    # The benchmark's price return over the run's days is in percent of the close before them.
+    benchmark = None
+    with suppress(BadInput):
         prices = traded_bars(BENCHMARK, walk.since, at).prices
-    except BadInput:
-        return None
-    days = [day for day in sorted(prices.closes) if day <= walk.until]
-    first = max((day for day in days if day < walk.since), default=next(iter(days), None))
-    if first is None or days[-1] == first:
-        return None
-    shares = prod(ratio for day, ratio in prices.splits.items() if first < day <= days[-1])
-    return (prices.closes[days[-1]] * shares / prices.closes[first] - 1) * PERCENT
-
-
-def _brier(judged: list[Settlement]) -> float | None:
-    return (
-        sum((settlement.probability - (settlement.status == "came_true")) ** 2 for settlement in judged) / len(judged)
-        if judged
-        else None
-    )
-
-
-def _pairs(run_reports: list[RunReport]) -> list[RunPair]:
-    """Return each plain run with its masked run and its repetition."""
-    plain = {
-        (report.walk.since, report.walk.until): report
-        for report in run_reports
-        if not report.walk.masked and not report.walk.again
-    }
-    pairs = []
-    for report in run_reports:
-        other = plain.get((report.walk.since, report.walk.until))
-        if (report.walk.masked or report.walk.again) and other:
-            both = report.views.keys() & other.views.keys()
-            moved = [abs(report.views[name] - other.views[name]) for name in both]
-            lone = len(report.views.keys() ^ other.views.keys())
-            pairs.append(RunPair(other, report, sum(moved) / len(moved) if moved else None, len(both), lone))
-    return pairs
+        days = [day for day in sorted(prices.closes) if day <= walk.until]
+        first = max((day for day in days if day < walk.since), default=next(iter(days), None))
+        if first is not None and days[-1] != first:
+            shares = prod(ratio for day, ratio in prices.splits.items() if first < day <= days[-1])
+            benchmark = (prices.closes[days[-1]] * shares / prices.closes[first] - 1) * PERCENT
+    return Money(valued.account, drawn, worst, benchmark, valued.gaps)

@@ -37,14 +37,15 @@ def hide_links(text: str) -> str:
 
 def show_links(text: str) -> str:
     """Undo `hide_links`. Other addresses do not change."""
-    return _HIDDEN.sub(lambda match: _decode(match[1]) or match[0], text)
 
+    def original(match: re.Match[str]) -> str:
+        padding = "=" * (-len(match[1]) % 8)
+        try:
+            return _mixed(base64.b32decode(match[1].upper() + padding)).decode() or match[0]
+        except ValueError:
+            return match[0]
 
-def _decode(path: str) -> str:
-    try:
-        return _mixed(base64.b32decode(path.upper() + "=" * (-len(path) % 8))).decode()
-    except ValueError:
-        return ""
+    return _HIDDEN.sub(original, text)
 
 
 def _mixed(content: bytes) -> bytes:

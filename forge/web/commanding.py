@@ -80,18 +80,19 @@ class Commands:
 
     async def _order(self, order: Order, request: Request) -> Response:
         fields = await form(request)
-        return await to_thread.run_sync(partial(self._done, order, request, fields))
 
-    def _done(self, order: Order, request: Request, fields: Fields) -> Response:
-        if "as_of" in request.query_params:
-            raise BadInput("as_of", "is an earlier instant", "go to today's desk to give a command")
-        with self._pages.day(request) as day:
-            try:
-                done = order(day, fields)
-            except PitlakeError as refused:
-                return self._page(request, day, problem=str(refused).removeprefix("--"), fields=fields, status=409)
-        with self._pages.day(request) as day:
-            return self._page(request, day, done)
+        def obey() -> Response:
+            if "as_of" in request.query_params:
+                raise BadInput("as_of", "is an earlier instant", "go to today's desk to give a command")
+            with self._pages.day(request) as day:
+                try:
+                    done = order(day, fields)
+                except PitlakeError as refused:
+                    return self._page(request, day, problem=str(refused).removeprefix("--"), fields=fields, status=409)
+            with self._pages.day(request) as day:
+                return self._page(request, day, done)
+
+        return await to_thread.run_sync(obey)
 
     def _page(
         self, request: Request, day: Day, done: list[str] | None = None, problem: str = "",

@@ -6,7 +6,7 @@ a POST request, which writes nothing either. The module `approving` handles the 
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,6 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from forge.desk import memories
-from forge.records import Counterfactual
 from forge.web.charts import calibration_charts, counterfactual_sparkline, trade_charts
 from forge.web.day import Day
 from pitlake import clock
@@ -116,8 +115,12 @@ class DeskPages:
         with self.day(request) as day:
             measured = [(calibration, *calibration_charts(calibration)) for calibration in day.calibrations()]
             taken = [outcome.pnl for outcome in day.outcomes() if outcome.pnl is not None]
-            untaken = _untaken(day.counterfactuals())
-            results: dict[str, Any] = {"taken": taken, "untaken": untaken, "lessons": day.lessons()}
+            # The known results of untaken trades, in percent of the opening price, by kind of decision.
+            untaken = defaultdict[str, list[float]](list)
+            for each in day.counterfactuals():
+                if each.total_return is not None:
+                    untaken[each.decision_type].append(100 * each.total_return)
+            results: dict[str, Any] = {"taken": taken, "untaken": dict(untaken), "lessons": day.lessons()}
             return self.page(request, "retrospective.html", day, measured=measured, **results)
 
     def skills(self, request: Request) -> Response:
@@ -213,12 +216,3 @@ class DeskPages:
 
 def _query(parts: dict[str, str]) -> str:
     return "?" + urlencode(parts, safe=":") if parts else ""
-
-
-def _untaken(counterfactuals: Sequence[Counterfactual]) -> dict[str, list[float]]:
-    """Return the known results of untaken trades, in percent of the opening price, by kind of decision."""
-    results = defaultdict[str, list[float]](list)
-    for each in counterfactuals:
-        if each.total_return is not None:
-            results[each.decision_type].append(100 * each.total_return)
-    return dict(results)

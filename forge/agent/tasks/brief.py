@@ -35,7 +35,13 @@ def first_message(task: Task, used: Mapping[str, TaskResult], fs: ReadFS) -> str
         refs = (f"[{one_line(ref)}]\n{marked(resolve_ref(ref, fs), ref)}" for ref in task.context)
         sections.append("CONTEXT:\n" + "\n\n".join(refs))
     if used:
-        sections.append("PRIOR ANALYSIS:\n" + "\n\n".join(_prior(need, result) for need, result in used.items()))
+        parts = []
+        for need, result in used.items():
+            heading = f"[From {need}]" if result.id == need else f"[From {result.id}, the retry of {need}]"
+            if result.rejected and result.validation:
+                heading += f"\n[{REJECTED}: {one_line(result.validation.feedback)}]"
+            parts.append(f"{heading}\n{marked(result.summary, result.id)}")
+        sections.append("PRIOR ANALYSIS:\n" + "\n\n".join(parts))
     if task.notes:
         sections.append(f"NOTES:\n{quoted(task.notes)}")
     return "\n\n---\n\n".join(sections)
@@ -62,10 +68,3 @@ def _path(ref: str, fs: ReadFS) -> str:
     if "/" not in ref and fs.exists(f"{RESULTS}{ref}.md"):
         return f"{RESULTS}{ref}.md"
     return ref
-
-
-def _prior(need: str, result: TaskResult) -> str:
-    heading = f"[From {need}]" if result.id == need else f"[From {result.id}, the retry of {need}]"
-    if result.rejected and result.validation:
-        heading += f"\n[{REJECTED}: {one_line(result.validation.feedback)}]"
-    return f"{heading}\n{marked(result.summary, result.id)}"

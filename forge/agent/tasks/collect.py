@@ -25,17 +25,16 @@ RecordChoice = Callable[[str, Callable[[], str]], Awaitable[str]]
 """Records a choice that depends on which task ended first, by call id, so that a replay makes the same choice."""
 
 
-async def _now(_call_id: str, choose: Callable[[], str]) -> str:
-    return choose()
-
-
 class CollectTool:
     """The tool `collect` over an executor's tasks. on_collect: called with the id of each task that is shown."""
 
     spec = SPEC
 
     def __init__(
-        self, executor: Executor, record: RecordChoice = _now, on_collect: Callable[[str], None] = lambda _name: None
+        self,
+        executor: Executor,
+        record: RecordChoice | None = None,
+        on_collect: Callable[[str], None] = lambda _name: None,
     ) -> None:
         self._executor, self._record_choice, self._on_collect = executor, record, on_collect
 
@@ -53,7 +52,16 @@ class CollectTool:
                     "target", f"{target[:60]!r} was never dispatched", f"dispatched tasks: {dispatched[:200]}"
                 )
             await executor.wait([target])
-        choice = json.loads(await self._record_choice(call_id, lambda: self._choice(target)))
+
+        def choose() -> str:
+            ended = [name for name in executor.tasks if name in executor.results]
+            new = [name for name in ended if name not in executor.collected]
+            names = {"all": ended, "ready": new}.get(target, [target])
+            running = len(executor.tasks) - len(ended)
+            ledger_line = task_ledger(executor, executor.collected | set(names))
+            return json.dumps({"shown": names, "running": running, "ledger": ledger_line})
+
+        choice = json.loads(await self._record_choice(call_id, choose) if self._record_choice else choose())
         await executor.wait(choice["shown"])
         parts = [format_result(executor.results[name]) for name in choice["shown"]]
         for name in choice["shown"]:
@@ -64,16 +72,6 @@ class CollectTool:
         elif not parts:
             parts.append("No tasks completed yet.")
         return "\n\n".join([*parts, choice["ledger"]])
-
-    def _choice(self, target: str) -> str:
-        executor = self._executor
-        ended = [name for name in executor.tasks if name in executor.results]
-        names = {"all": ended, "ready": [name for name in ended if name not in executor.collected]}.get(
-            target, [target]
-        )
-        running = len(executor.tasks) - len(ended)
-        ledger_line = task_ledger(executor, executor.collected | set(names))
-        return json.dumps({"shown": names, "running": running, "ledger": ledger_line})
 
 
 def format_result(result: TaskResult) -> str:

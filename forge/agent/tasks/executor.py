@@ -67,10 +67,8 @@ class Executor:
         for name in task.depends_on:
             if name not in self.tasks:
                 raise BadInput("depends_on", f"{name[:60]!r} was never dispatched", "dispatch it first")
-        if task.retry_of:
-            self._check_retry(task)
-
-    def _check_retry(self, task: Task) -> None:
+        if not task.retry_of:
+            return
         if task.retry_of not in self.tasks:
             raise BadInput("retry_of", f"{task.retry_of[:60]!r} was never dispatched", "name a task that was")
         old = self.newest(task.retry_of)
@@ -196,7 +194,11 @@ class Executor:
 
     async def _run_work(self, task: Task, limit: asyncio.Timeout) -> TaskResult:
         while True:
-            used = {need: await self._newest_result(need) for need in task.depends_on}
+            used = dict[str, TaskResult]()
+            for need in task.depends_on:
+                while (name := self.newest(need)) not in self.results:
+                    await self._wait_for(name)
+                used[need] = self.results[name]
             if self._is_outdated(used):
                 continue  # A dependency was retried while the task waited for another dependency.
             if bad := next((need for need, result in used.items() if result.status in BAD), None):
@@ -214,11 +216,6 @@ class Executor:
     def _is_outdated(self, used: Mapping[str, TaskResult]) -> bool:
         """Return whether any of these results is from an outdated attempt."""
         return any(self.results.get(self.newest(need)) is not result for need, result in used.items())
-
-    async def _newest_result(self, need: str) -> TaskResult:
-        while (name := self.newest(need)) not in self.results:
-            await self._wait_for(name)
-        return self.results[name]
 
     async def _wait_for(self, name: str) -> None:
         handle = self._handles[name]

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from math import isclose
 from typing import Any, NamedTuple
 
@@ -36,25 +35,19 @@ def figures(text: str, fs: ReadFS, sections: tuple[str, ...] = CAPITAL) -> list[
     """Return the figures of the sections, each once, in order, without judgements such as a confidence."""
     prose = "\n".join(section(text, name) for name in sections) if sections else text
     prose = _NAMES.sub(" ", _JUDGED.sub(" ", prose))
-    rows = list(_rows(fs))
-    return [CitedFigure(figure, _where(figure, rows)) for figure in dict.fromkeys(_FIGURE.findall(prose))]
-
-
-def _rows(fs: ReadFS) -> Iterator[tuple[str, str, Any]]:
-    """Yield every fetched row, with its location and the receipts of its answer."""
-    if not fs.exists(CONTEXT):
-        return
-    for entry in fs.list_dir(CONTEXT):
+    rows = list[tuple[str, str, Any]]()
+    for entry in fs.list_dir(CONTEXT) if fs.exists(CONTEXT) else ():
         if not entry.name.startswith("ctx_"):
             continue
         try:
             answer = json.loads(fs.read_file(CONTEXT + entry.name))
             receipts = ", ".join(str(receipt["answer"])[:12] for receipt in answer["receipts"])
-            rows = [row for row in answer["data"] if isinstance(row, dict)]
+            data_rows = [row for row in answer["data"] if isinstance(row, dict)]
         except (ValueError, KeyError, TypeError):
             continue  # Some sources' answers have no rows.
         name = entry.name.removesuffix(".md")
-        yield from ((f"{name} row {number}", receipts, row) for number, row in enumerate(rows, start=1))
+        rows += [(f"{name} row {number}", receipts, row) for number, row in enumerate(data_rows, start=1)]
+    return [CitedFigure(figure, _where(figure, rows)) for figure in dict.fromkeys(_FIGURE.findall(prose))]
 
 
 def _where(figure: str, rows: list[tuple[str, str, Any]]) -> str:

@@ -74,10 +74,19 @@ class ReviewTool:
     async def execute(self, call_id: str, /, output: str, focus: str) -> str:
         """Return the review and its recorded verdict. Raises ModelFailed, Diverged."""
         context, fs = self._context, self._context.files()
-        id_match = _NAMED.fullmatch(output.strip())
-        if id_match and not fs.exists(KINDS["expressions"].path(id_match[1])):
+        id_match, kind = _NAMED.fullmatch(output.strip()), KINDS["expressions"]
+        if id_match and not fs.exists(kind.path(id_match[1])):
             raise BadInput("output", f"there is no Expression {id_match[1]}", "write it first, or give the whole text")
-        subject = _subject(output, fs)
+        subject: Expression | None = None
+        try:
+            record = parse(kind, fs.read_file(kind.path(id_match[1])) if id_match else output)
+            stored = parse(kind, fs.read_file(kind.path(record.id)))
+        except PitlakeError:
+            pass  # The output is not a stored Expression, neither by name nor in full.
+        else:
+            subject = (
+                record if isinstance(record, Expression) and content_hash(stored) == content_hash(record) else None
+            )
         text = render(subject) if subject else output
         lane = context.models.lane(f"review {call_id}")
         message = dated(self._message(text, focus, subject, fs), fs.remembered.as_of)
@@ -113,17 +122,14 @@ class ReviewTool:
         parts.append(f"PORTFOLIO:\n{book_text(fs)}")
         if subject and (marks := _read(fs, f"/memory/calibration/{subject.category}.md")):
             parts.append(f"CALIBRATION:\n{marks}")
-        if lessons := self._lessons(focus, fs):
-            parts.append("PROCESS KNOWLEDGE:\n" + "\n---\n".join(lessons))
-        return "\n\n".join(parts)
-
-    def _lessons(self, focus: str, fs: ForgeFS) -> list[str]:
         words = {word for word in re.findall(r"\w+", focus.lower()) if len(word) >= SHORTEST_WORD}
         texts = [
             f"{lesson.record.category} {', '.join(lesson.record.skill)}\n{lesson.line()}"
             for lesson in approved_lessons(fs.remembered)
         ]
-        return [text for text in texts if any(word in text.lower() for word in words)][:MOST_LESSONS]
+        if lessons := [text for text in texts if any(word in text.lower() for word in words)][:MOST_LESSONS]:
+            parts.append("PROCESS KNOWLEDGE:\n" + "\n---\n".join(lessons))
+        return "\n\n".join(parts)
 
     def _keep(self, call_id: str, subject: Expression, outcome: ReviewVerdict, reviewer: str, body: str) -> None:
         remembered = self._context.remembered
@@ -150,17 +156,6 @@ class ReviewTool:
             put(UNSTORED.sub("", body).strip("\n"))
         except (ContentRefused, ValueError):
             put("The review's text can't be stored.")
-
-
-def _subject(output: str, fs: ForgeFS) -> Expression | None:
-    """Return the stored Expression that an output names or quotes in full, or None."""
-    id_match, kind = _NAMED.fullmatch(output.strip()), KINDS["expressions"]
-    try:
-        subject = parse(kind, fs.read_file(kind.path(id_match[1])) if id_match else output)
-        stored = parse(kind, fs.read_file(kind.path(subject.id)))
-    except PitlakeError:
-        return None
-    return subject if isinstance(subject, Expression) and content_hash(stored) == content_hash(subject) else None
 
 
 def _read(fs: ForgeFS, path: str) -> str:

@@ -17,7 +17,7 @@ from forge.agent.loop import loop, no_progress
 from forge.agent.prompt import dated
 from forge.agent.tasks import brief, figures
 from forge.agent.tasks.proposals import proposals
-from forge.agent.tasks.spec import Task, TaskResult, Validation, load_result
+from forge.agent.tasks.spec import Task, TaskResult, load_result
 from forge.agent.tasks.validation import validate_output
 from forge.agent.tools.base import Tool
 from forge.agent.tools.fetch import Asks, FetchTool, Shelf
@@ -123,11 +123,39 @@ class SubAgents:
         if output is not None:
             result = replace(result, status="ok", error="", summary=output.summary)
             if task.validate or task.validate_contrastive:
-                criteria = section(skill.prompt, "Eval Criteria")
-                result = replace(result, validation=await self._validated(task, criteria, text))
-        proposed = self._proposed(fs, task, output) if output and not result.rejected else ()
-        result = replace(result, proposed=proposed)
-        self._write(fs, task, result, text)
+                criteria, contrastive = section(skill.prompt, "Eval Criteria"), task.validate_contrastive
+                validator = context.retrying_model(
+                    "contrastive_validation" if contrastive else "validation",
+                    context.models.lane(f"validation {task.id}"),
+                )
+                validation = await validate_output(validator, task.objective, criteria, text, contrastive=contrastive)
+                result = replace(result, validation=validation)
+        proposed = list[str]()
+        for number, write in enumerate(proposals(fs, output) if output and not result.rejected else (), start=1):
+            if write.problem:
+                proposed.append(f"{write.path} not proposed: {write.problem}")
+                continue
+            place = f"{PROPOSED}{task.id}/{write.path.rpartition('/')[2]}"
+            fs.write_file(place, write.text, call_id=f"{self._call_prefix(task.id)}proposed {number}")
+            proposed.append(f"{place} → confirm with write('{write.path}', …)")
+        result = replace(result, proposed=tuple(proposed))
+        verdict = feedback = ""
+        if result.validation:
+            kind = "contrastive" if result.validation.contrastive else "standard"
+            verdict, feedback = f"{kind}: {result.validation.verdict}", result.validation.feedback
+        head = [
+            f"# {task.id}",
+            f"skill: {task.skill}",
+            f"status: {result.status}",
+            f"validation: {verdict}",
+            f"feedback: {feedback}",
+            f"error: {' '.join(result.error.split())}",
+            f"depends_on: {', '.join(task.depends_on)}",
+            f"tokens: {result.tokens}",
+        ]
+        ledger = figures.figure_ledger(text, fs)
+        content = "\n".join([*(line.rstrip() for line in head), "---", "", text, "", ledger]).rstrip()
+        fs.write_file(f"{brief.RESULTS}{task.id}.md", content + "\n", call_id=f"{self._call_prefix(task.id)}result")
         return result
 
     async def _output(
@@ -148,44 +176,6 @@ class SubAgents:
                 problem = str(unreadable)
                 conversation.messages.append(REPAIR.format(problem))
         return text, f"unreadable output: {problem}", None
-
-    async def _validated(self, task: Task, criteria: str, text: str) -> Validation:
-        contrastive = task.validate_contrastive
-        role = "contrastive_validation" if contrastive else "validation"
-        lane = self._context.models.lane(f"validation {task.id}")
-        model = self._context.retrying_model(role, lane)
-        return await validate_output(model, task.objective, criteria, text, contrastive=contrastive)
-
-    def _proposed(self, fs: ForgeFS, task: Task, output: Output) -> tuple[str, ...]:
-        lines = []
-        for number, write in enumerate(proposals(fs, output), start=1):
-            if write.problem:
-                lines.append(f"{write.path} not proposed: {write.problem}")
-                continue
-            place = f"{PROPOSED}{task.id}/{write.path.rpartition('/')[2]}"
-            fs.write_file(place, write.text, call_id=f"{self._call_prefix(task.id)}proposed {number}")
-            lines.append(f"{place} → confirm with write('{write.path}', …)")
-        return tuple(lines)
-
-    def _write(self, fs: ForgeFS, task: Task, result: TaskResult, text: str) -> None:
-        validation = result.validation
-        verdict = (
-            f"{'contrastive' if validation.contrastive else 'standard'}: {validation.verdict}" if validation else ""
-        )
-        head = [
-            f"# {task.id}",
-            f"skill: {task.skill}",
-            f"status: {result.status}",
-            f"validation: {verdict}",
-            f"feedback: {validation.feedback if validation else ''}",
-            f"error: {' '.join(result.error.split())}",
-            f"depends_on: {', '.join(task.depends_on)}",
-            f"tokens: {result.tokens}",
-        ]
-        content = "\n".join(
-            [*(line.rstrip() for line in head), "---", "", text, "", figures.figure_ledger(text, fs)]
-        ).rstrip()
-        fs.write_file(f"{brief.RESULTS}{task.id}.md", content + "\n", call_id=f"{self._call_prefix(task.id)}result")
 
     def record_end(self, task: Task, result: TaskResult) -> TaskResult:
         """Record how a task ended. A skipped task is not recorded, because the skip follows from the other tasks."""

@@ -3,7 +3,7 @@
 import ast
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
@@ -65,54 +65,41 @@ def _written_calls(
     parts = [match["call"] for match in pattern.finditer(text)] if pattern else [text]
     calls: list[tuple[str, Any]] = []
     for part in parts:
-        read = list(_calls(part.strip(), tools))
-        if not read:
-            calls = [(UNREADABLE, part.strip()[:200])] if pattern is _TAGGED else []
+        call_text = part.strip()
+        try:  # A part is JSON, or an expression such as `name(argument, name=argument)`.
+            whole = load_json(call_text) if call_text[:1] in "[{" else _call_expression(call_text, tools)
+        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+            whole = []
+        part_calls = list[tuple[str, Any]]()
+        for item in whole if isinstance(whole, list) else [whole]:
+            inside = item["function"] if isinstance(item, dict) and isinstance(item.get("function"), dict) else item
+            if not isinstance(inside, dict):
+                continue
+            name = next((inside[each] for each in _NAMES if isinstance(inside.get(each), str)), "")
+            arguments = next((inside[each] for each in _ARGUMENTS if isinstance(inside.get(each), dict | str)), None)
+            if name and arguments is not None:
+                part_calls.append((meant_tool(name, tools), arguments))
+        if not any(name in tools for name, _ in part_calls):
+            calls = [(UNREADABLE, call_text[:200])] if pattern is _TAGGED else []
             break
-        calls += read
+        calls += part_calls  # A call to an unknown tool among them fails with a reason.
     alone = pattern is None or not pattern.sub("", text).strip()
     return [] if calls and _has_quotation(parts, messages) else calls, alone
 
 
 def _has_quotation(parts: Sequence[str], messages: Sequence[Message]) -> bool:
-    sources = [_plain(source) for message in messages for source in _texts(message)]
+    sources = list[str]()
+    for message in messages:  # without the model's own answers
+        if isinstance(message, Results):
+            sources += [_plain(result.text) for result in message.returned]
+        elif isinstance(message, str):
+            sources.append(_plain(message))
     return any(_plain(part) in source for part in parts for source in sources)
-
-
-def _texts(message: Message) -> Iterator[str]:
-    """Yield the texts of a message that the model did not write."""
-    if isinstance(message, Results):
-        yield from (result.text for result in message.returned)
-    elif isinstance(message, str):
-        yield message
 
 
 def _plain(text: str) -> str:
     """Return a text without spaces and backslashes, which may change in a quotation."""
     return re.sub(r"[\s\\]+", "", text)
-
-
-def _calls(text: str, tools: Mapping[str, Tool]) -> Iterator[tuple[str, Any]]:
-    """Yield the calls if the whole text consists of calls, written as JSON or as `name(argument, name=argument)`."""
-    try:
-        whole = load_json(text) if text[:1] in "[{" else _call_expression(text, tools)
-    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-        return
-    calls = [(meant_tool(name, tools), arguments) for name, arguments in _named(whole)]
-    if any(name in tools for name, _ in calls):
-        yield from calls  # A call to an unknown tool among them fails with a reason.
-
-
-def _named(whole: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the names with arguments in a JSON value."""
-    for item in whole if isinstance(whole, list) else [whole]:
-        inside = item["function"] if isinstance(item, dict) and isinstance(item.get("function"), dict) else item
-        if not isinstance(inside, dict):
-            continue
-        name = next((inside[each] for each in _NAMES if isinstance(inside.get(each), str)), "")
-        arguments = next((inside[each] for each in _ARGUMENTS if isinstance(inside.get(each), dict | str)), None)
-        if name and arguments is not None:
-            yield name, arguments
 
 
 def _call_expression(text: str, tools: Mapping[str, Tool]) -> dict[str, Any]:

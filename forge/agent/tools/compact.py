@@ -42,7 +42,18 @@ class CompactTool:
         """Return a summary of the source in 50 to 100 words. Raises ModelFailed, and BadInput if a budget is
         exceeded.
         """
-        source = self._source(target)
+        results = "/session/results/"
+        if target == "conversation":
+            source: str | None = self._conversation.tool_results()
+        elif target == "session_history":
+            source = self._text("/session/turn_history.md")
+        elif target == "all_results":
+            names = [entry.name for entry in self._fs.list_dir(results)] if self._fs.exists(results) else None
+            texts = [f"--- {name} ---\n{self._fs.read_file(f'{results}{name}')}" for name in names or ()]
+            source = None if names is None else "\n\n".join(texts)
+        else:
+            source = None if "/" in target else self._text(f"{results}{target}.md")
+            source = source if source is not None else self._text(target)
         if source is None:
             return f"(target '{target[:80]}' not found)"
         text = f"FOCUS: {focus}\n\nSOURCE:\n{marked(source, target)}"
@@ -50,19 +61,6 @@ class CompactTool:
         if answer.finish in ("budget", "stopped", "too_long"):
             raise BadInput("compact", answer.text)
         return answer.text
-
-    def _source(self, target: str) -> str | None:
-        if target == "conversation":
-            return self._conversation.tool_results()
-        if target == "session_history":
-            return self._text("/session/turn_history.md")
-        if target == "all_results":
-            if not self._fs.exists("/session/results/"):
-                return None
-            names = [entry.name for entry in self._fs.list_dir("/session/results/")]
-            return "\n\n".join(f"--- {name} ---\n{self._fs.read_file(f'/session/results/{name}')}" for name in names)
-        result = None if "/" in target else self._text(f"/session/results/{target}.md")
-        return result if result is not None else self._text(target)
 
     def _text(self, path: str) -> str | None:
         if not path.startswith("/") or not self._fs.exists(path) or self._fs.is_dir(path):

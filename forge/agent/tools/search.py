@@ -50,7 +50,20 @@ class SearchTool:
         """Return ranked headers. Raises BadInput for a scope that is not a folder, and for invalid filters."""
         if not self._fs.is_dir(scope):
             raise BadInput("scope", f"{scope[:80]!r} is not a folder", "give a folder such as /memory/views/")
-        paths, without = self._files(scope.rstrip("/") + "/", filters)
+        paths, without, folders, problem = [], [], [scope.rstrip("/") + "/"], None
+        while folders:
+            folder = folders.pop(0)
+            entries = self._fs.list_dir(folder)
+            inner = [entry.name for entry in entries if entry.name.endswith("/")]
+            folders += [folder + name for name in inner if not name.startswith(".")]
+            try:
+                matches = self._fs.list_dir(folder, filters)
+                paths += [folder + entry.name for entry in matches if entry.name not in inner]
+            except BadInput as refused:
+                problem = refused
+                without += [folder] if len(entries) > len(inner) else []  # It lacks the filters' fields.
+        if problem and not paths:
+            raise problem
         remembered = self._fs.remembered
         rows = [remembered.newest(path.replace("/session/", f"/session/{remembered.session}/", 1)) for path in paths]
         dated = [(path, row) for path, row in zip(paths, rows, strict=True) if row is not None]
@@ -68,22 +81,3 @@ class SearchTool:
         if without:
             parts.append(f"\n[left out, since they do not have these fields: {', '.join(without)}]")
         return "\n".join(parts)
-
-    def _files(self, top: str, filters: str | None) -> tuple[list[str], list[str]]:
-        """Return the files below a folder that match the filters, and the folders without the filters' fields."""
-        files, without, folders, problem = [], [], [top], None
-        while folders:
-            folder = folders.pop(0)
-            entries = self._fs.list_dir(folder)
-            inner = [entry.name for entry in entries if entry.name.endswith("/")]
-            folders += [folder + name for name in inner if not name.startswith(".")]
-            try:
-                files += [
-                    folder + entry.name for entry in self._fs.list_dir(folder, filters) if entry.name not in inner
-                ]
-            except BadInput as refused:
-                problem = refused
-                without += [folder] if len(entries) > len(inner) else []
-        if problem and not files:
-            raise problem
-        return files, without
