@@ -39,7 +39,14 @@ def bar_chart(bars: Sequence[Bar], label: str, *, lying: bool = False) -> Svg:
         start, rects = 0.0, []
         for css, value in bar.parts:
             length = value / highest
-            rects.append(_lying(place, start, length) if lying else _upright(place, start, length, css))
+            if lying:
+                x, y = ROW_LABEL_WIDTH + ROW_LENGTH * start, (place + 1) * ROW_HEIGHT + 3
+                size = f'width="{ROW_LENGTH * length:.1f}" height="12"'
+                rects.append(f'<rect x="{x:g}" y="{y}" {size} fill="#4a7ebb"/>')
+            else:
+                left, top = place * COLUMN_WIDTH + 1, COLUMN_HEIGHT * (1 - start - length)
+                size = f'width="{COLUMN_WIDTH - 2:.0f}" height="{COLUMN_HEIGHT * length:.2f}"'
+                rects.append(f'<rect class="{escape(css)}" x="{left:.0f}" y="{top:.2f}" {size}/>')
             start += length
         if lying:
             y = (place + 1) * ROW_HEIGHT + 13
@@ -58,16 +65,3 @@ def bar_chart(bars: Sequence[Bar], label: str, *, lying: bool = False) -> Svg:
         f'<svg class="bars" viewBox="0 0 {max(len(bars), 1) * COLUMN_WIDTH:.0f} {COLUMN_HEIGHT:.0f}" '
         f'preserveAspectRatio="none" role="img" aria-label="{escape(label)}">{"".join(shapes)}</svg>'
     )
-
-
-def _upright(place: int, start: float, length: float, css: str) -> str:
-    x, y = place * COLUMN_WIDTH + 1, COLUMN_HEIGHT * (1 - start - length)
-    return (
-        f'<rect class="{escape(css)}" x="{x:.0f}" y="{y:.2f}" '
-        f'width="{COLUMN_WIDTH - 2:.0f}" height="{COLUMN_HEIGHT * length:.2f}"/>'
-    )
-
-
-def _lying(place: int, start: float, length: float) -> str:
-    x, y = ROW_LABEL_WIDTH + ROW_LENGTH * start, (place + 1) * ROW_HEIGHT + 3
-    return f'<rect x="{x:g}" y="{y}" width="{ROW_LENGTH * length:.1f}" height="12" fill="#4a7ebb"/>'

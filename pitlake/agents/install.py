@@ -43,7 +43,13 @@ def install(project: Path) -> None:
     if not project.is_dir():
         raise BadInput("--dir", f"{project} is not a folder", "create it, or give the folder of your project")
     before, ours = recorded(project), kit.files() | {PYTHON: f"{sys.executable}\n".encode()}
-    in_the_way = [name for name, text in ours.items() if not _ours_to_write(project, name, text, before)]
+    # A file may be written if it is missing, has these contents already, or is as the last installation wrote it.
+    in_the_way = [
+        name
+        for name, text in ours.items()
+        if (present := _hash_of(project / name)) not in (None, _hash(text))
+        and (before is None or before.files.get(name) != present)
+    ]
     whole, added = {}, {}
     for name, kit_settings in kit.joined().items():
         own = _settings(project, name)
@@ -84,8 +90,16 @@ def uninstall(project: Path) -> list[str]:
         else:
             (project / name).unlink(missing_ok=True)
     (project / RECORD).unlink()
-    for folder in sorted({parent for name in record.files for parent in Path(name).parents}, reverse=True):
-        _tidy(project, project / folder)
+    for parent in sorted({parent for name in record.files for parent in Path(name).parents}, reverse=True):
+        folder = project / parent
+        if folder == project or not folder.is_dir():
+            continue
+        cache = folder / "__pycache__"
+        for compiled in cache.glob("*.pyc") if cache.is_dir() else ():
+            compiled.unlink()
+        for emptied in (cache, folder):
+            if emptied.is_dir() and not any(emptied.iterdir()):
+                emptied.rmdir()
     return changed_files
 
 
@@ -123,11 +137,6 @@ def recorded(project: Path) -> Record | None:
         raise PitlakeError(f"{project / RECORD} can't be read; remove the kit by hand") from None
 
 
-def _ours_to_write(project: Path, name: str, text: bytes, before: Record | None) -> bool:
-    there = _hash_of(project / name)
-    return there in (None, _hash(text)) or (before is not None and before.files.get(name) == there)
-
-
 def _needed(project: Path) -> Record:
     record = recorded(project)
     if record is None:
@@ -155,16 +164,6 @@ def _remove(path: Path, was: str) -> bool:
         return False
     path.unlink(missing_ok=True)
     return True
-
-
-def _tidy(project: Path, folder: Path) -> None:
-    if folder != project and folder.is_dir():
-        cache = folder / "__pycache__"
-        for compiled in cache.glob("*.pyc") if cache.is_dir() else ():
-            compiled.unlink()
-        for emptied in (cache, folder):
-            if emptied.is_dir() and not any(emptied.iterdir()):
-                emptied.rmdir()
 
 
 def _write(path: Path, text: bytes) -> None:

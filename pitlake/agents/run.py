@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -56,7 +56,10 @@ def run(
     Raises BadInput if this system can't cover files, or if the program is in a covered folder.
     """
     root = Lake(lake).location
-    covered = sorted({*_covered(lake)})
+    settings = [os.environ[name] for name in SETTINGS if os.environ.get(name)]
+    project = [Path(".env"), *Path(".pitlake").glob("*/")]
+    places = [Lake(lake).root, caches(), Path(platformdirs.user_state_dir("pitlake")), *map(Path, settings), *project]
+    covered = sorted({place.resolve() for place in places if place.exists()})
     here = Path.cwd().resolve()
     inside = [place for place in covered if here.is_relative_to(place)]
     if inside:
@@ -98,29 +101,17 @@ def _serve(door: socket.socket, server: Sequence[str]) -> None:
                 subprocess.Popen(server, stdin=caller.fileno(), stdout=caller.fileno(), stderr=subprocess.DEVNULL)
 
 
-def _covered(lake: str | None) -> Iterator[Path]:
-    settings = [os.environ[name] for name in SETTINGS if os.environ.get(name)]
-    project = [Path(".env"), *Path(".pitlake").glob("*/")]
-    places = [Lake(lake).root, caches(), Path(platformdirs.user_state_dir("pitlake")), *map(Path, settings), *project]
-    for place in places:
-        if place.exists():
-            yield place.resolve()
-
-
-def _own_code() -> list[Path]:
-    """Return the paths of the server's code, which the program must not change: Python, packages, a checkout."""
-    checkout = Path(pitlake.__file__).resolve().parents[1]
-    packages = [checkout / name for name in PACKAGES]
-    return [Path(sys.prefix), Path(sys.base_prefix), *(package for package in packages if package.is_dir())]
-
-
 def _away(command: Sequence[str], covered: Sequence[Path], env: Mapping[str, str]) -> int:
     """Run a command in a process with its own mounts, and wait for it."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
         try:
-            sandbox.cover(covered, _own_code())
+            # The program must not change the server's code: Python, packages, a checkout.
+            checkout = Path(pitlake.__file__).resolve().parents[1]
+            packages = [checkout / name for name in PACKAGES]
+            own_code = [Path(sys.prefix), Path(sys.base_prefix), *(package for package in packages if package.is_dir())]
+            sandbox.cover(covered, own_code)
             os.execvpe(command[0], list(command), dict(env))  # noqa: S606  what the caller asks to run
         except OSError as problem:
             os.write(writer, str(problem).encode())

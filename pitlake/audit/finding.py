@@ -54,13 +54,14 @@ def finding_of(
     worst = places[np.argsort(-np.asarray(size, float)[places], kind="stable")][:WORST]
     entity = table.roles.get("key")
     headings = list(dict.fromkeys([*([entity] if entity else []), *columns, *table.figures[:2]]))
-    cells = [tuple(_cell(table.rows[name].iloc[place]) for name in headings) for place in worst]
+    cells = [
+        tuple(
+            text.removesuffix(" 00:00:00") if (text := str(table.rows[name].iloc[place])) != "NaT" else ""
+            for name in headings
+        )
+        for place in worst
+    ]
     return [Finding(rule, words[0], int(bad.sum()), len(bad), words[1], words[2], tuple(headings), tuple(cells))]
-
-
-def _cell(value: Any) -> str:
-    text = str(value)
-    return text.removesuffix(" 00:00:00") if text != "NaT" else ""
 
 
 def required(column: Column | None, what: str) -> Column:

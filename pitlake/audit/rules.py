@@ -11,7 +11,7 @@ from pitlake import exchange
 from pitlake.audit.finding import WORST, Finding, NotChecked, days_between, finding_of, required
 from pitlake.audit.history import FIRST_DAYS, SPLITS
 from pitlake.audit.periods import SOONEST_REPORT, period_end
-from pitlake.audit.table import Column, Table, plain_name
+from pitlake.audit.table import Table, plain_name
 
 DAY = 86_400_000_000
 """A day in microseconds."""
@@ -87,7 +87,10 @@ def filing_day(table: Table) -> list[Finding]:
     if accepted is None or filed is None or not accepted.has_clock.any():
         raise NotChecked("no filing dates beside times of acceptance")
     stamp = table.time("available_at")
-    if table.is_panel or stamp is None or (stamp.name != filed.name and not _is_copy(stamp, filed)):
+    if table.is_panel or stamp is None:
+        return []
+    is_copy = not stamp.has_clock.any() and (stamp.day == filed.day).mean() > LEAST_SHARE
+    if stamp.name != filed.name and not is_copy:
         return []
     early = (accepted.start > filed.start) & ~filed.has_clock & accepted.has_clock
     words = (
@@ -97,10 +100,6 @@ def filing_day(table: Table) -> list[Finding]:
     )
     size = (accepted.start - filed.start) / DAY
     return finding_of(table, "filing_day", words, early.fillna(value=False), size, [stamp.name, accepted.name])
-
-
-def _is_copy(stamp: Column, filed: Column) -> bool:
-    return not stamp.has_clock.any() and bool((stamp.day == filed.day).mean() > LEAST_SHARE)
 
 
 def restated(table: Table) -> list[Finding]:
@@ -187,7 +186,13 @@ def adjusted_bars(table: Table) -> list[Finding]:
     for key, group in in_order.groupby("key"):
         for split in SPLITS.get(str(key), ()):
             bad |= _smooth(group, split.day, split.ratio).reindex(bad.index, fill_value=False)
-        bad |= _broken_cents(group).reindex(bad.index, fill_value=False)
+        # Late rows in whole cents, as all unadjusted prices are, make early rows with fractions of a cent suspect.
+        cents = group["price"] / CENT
+        whole = (cents - cents.round()).abs() < CENT
+        in_fractions = ~whole & (group["price"] >= 1)
+        third = len(group) // 3
+        if third >= WORST and whole[-third:].mean() >= WHOLE_CENTS and in_fractions[:third].mean() >= SOME:
+            bad |= in_fractions.reindex(bad.index, fill_value=False)
     words = (
         "prices adjusted for later splits",
         "A price from before a split is adjusted for it, so its level reveals the split.",
@@ -209,17 +214,6 @@ def _smooth(group: pd.DataFrame, day: date, ratio: float) -> pd.Series:
     return (
         nothing.mask(group["day"] < pd.Timestamp(day), other=True) if abs(np.log(fall)) < np.log(ratio) / 2 else nothing
     )
-
-
-def _broken_cents(group: pd.DataFrame) -> pd.Series:
-    """Return early rows with fractions of a cent, if the late rows have whole cents, as all unadjusted prices do."""
-    nothing = pd.Series(data=False, index=group.index)
-    cents = group["price"] / CENT
-    whole = (cents - cents.round()).abs() < CENT
-    third = len(group) // 3
-    dear = group["price"] >= 1
-    is_mixed = third >= WORST and whole[-third:].mean() >= WHOLE_CENTS and (~whole & dear)[:third].mean() >= SOME
-    return nothing.mask(~whole & dear, other=True) if is_mixed else nothing
 
 
 def survivors(table: Table) -> list[Finding]:

@@ -154,7 +154,14 @@ def read(table: Any, *, timezone: str = DEFAULT_ZONE, names: Mapping[str, str | 
                 "has no column of dates or times",
                 "add one; dates such as 2024-02-15 or 02/15/2024 are read",
             )
-        roles = _roles(source.types, forms) | chosen
+        by_name = {plain_name(name): name for name in source.types}
+        roles: dict[str, str] = {}
+        for role in NAMES:
+            guesses = (by_name[name] for name in _names(role) if name in by_name)
+            column = next((guess for guess in guesses if (guess in forms) == (role in TIMES)), None)
+            if column is not None:
+                roles[role] = column
+        roles |= chosen
         for role in set(chosen) & {*TIMES}:
             if chosen[role] not in forms:
                 raise BadInput(role, f"{chosen[role]} does not hold times", f"name one of {', '.join(forms)}")
@@ -183,19 +190,6 @@ def _form(source: Source, name: str, timezone: str) -> ColumnForm | None:
             problem = f"{times:,} of its values are times, and {survey.unreadable:,} are spelled otherwise"
             raise BadInput(name, problem, "spell all times of a column in one way, such as 2024-02-15")
     return None
-
-
-def _roles(types: Mapping[str, str], forms: Mapping[str, ColumnForm]) -> dict[str, str]:
-    """Return the column for each meaning, guessed from its name."""
-    by_name = {plain_name(name): name for name in types}
-    roles: dict[str, str] = {}
-    for role in NAMES:
-        for name in _names(role):
-            column = by_name.get(name)
-            if column is not None and (column in forms) == (role in TIMES):
-                roles[role] = column
-                break
-    return roles
 
 
 def _table(source: Source, roles: Mapping[str, str], forms: Mapping[str, ColumnForm]) -> Table:

@@ -162,7 +162,11 @@ class _Checking:
             problem = f"{self.check.function} gives two answers to one question (see {', '.join(changed)})"
             raise BadInput("function", problem, "give its random numbers a seed")
         self._note_sightings(first, self.check.until)
-        self._check_clock(base, later)
+        if later.answer is None:
+            self.report.skipped[f"with another clock: {later.error}"] = 1
+        else:
+            for difference in differences(base, later.answer).values():
+                self._add("clock", self.check.until, difference, f"where the clock is {_CLOCK.days} days ahead")
         time = base.time_column(self.check.time)
         self.report.history_by = time
         instants = self.check.instants
@@ -286,7 +290,13 @@ class _Checking:
             left, right = replies[id(pair.left)], replies[id(pair.right)]
             self._note_sightings(left, pair.left.instants[0])
             if left.answer is None or right.answer is None:
-                self._compare_failures(pair, left, right, looks=time is None)
+                # A failure counts as a difference only if later rows were removed.
+                if time is None and left.answer is not None and pair.words.startswith(_CUT[:10]):
+                    self.report.compared += 1
+                    difference = Difference("answer", {}, "an answer", right.error, 1)
+                    self.examples.setdefault("answer", (pair, difference))
+                else:
+                    self._skip(left.error or right.error)
                 continue
             until = None if time is None else pair.at
             compared = past(left.answer, right.answer, time, until)
@@ -299,22 +309,14 @@ class _Checking:
                 if example is None or difference.count < example[1].count:
                     self.examples[column] = (pair, difference)
 
-    def _compare_failures(self, pair: _Pair, left: TaskReply, right: TaskReply, *, looks: bool) -> None:
-        """Count a failure as a difference only if later rows were removed."""
-        if looks and left.answer is not None and pair.words.startswith(_CUT[:10]):
-            self.report.compared += 1
-            difference = Difference("answer", {}, "an answer", right.error, 1)
-            self.examples.setdefault("answer", (pair, difference))
-            return
-        self._skip(left.error or right.error)
-
-    def _check_clock(self, base: Answer, later: TaskReply) -> None:
-        if later.answer is None:
-            self.report.skipped[f"with another clock: {later.error}"] = 1
-            return
-        words = f"where the clock is {_CLOCK.days} days ahead"
-        for difference in differences(base, later.answer).values():
-            self._add("clock", self.check.until, difference, words)
+    def _note_sightings(self, reply: TaskReply, at: datetime) -> None:
+        reported = {(finding.kind, finding.where.rpartition(", at ")[2]) for finding in self.report.findings}
+        for sighting in reply.sightings:
+            if sighting.kind == "file" and Path(sighting.subject).resolve() in self.check.allowed:
+                continue
+            if (sighting.kind, sighting.where.rpartition(", at ")[2]) not in reported:
+                reported.add((sighting.kind, sighting.where.rpartition(", at ")[2]))
+                self.report.findings.append(Finding(kind=sighting.kind, at=at, where=sighting.where))
 
     def _check_memory(self, moments: Sequence[datetime]) -> None:
         """Repeat the runs in one process, latest first, to reveal cached results."""
@@ -326,15 +328,6 @@ class _Checking:
                 continue
             for difference in differences(reply.answer, alone.answer).values():
                 self._add("cache", at, difference, "in a separate process")
-
-    def _note_sightings(self, reply: TaskReply, at: datetime) -> None:
-        reported = {(finding.kind, finding.where.rpartition(", at ")[2]) for finding in self.report.findings}
-        for sighting in reply.sightings:
-            if sighting.kind == "file" and Path(sighting.subject).resolve() in self.check.allowed:
-                continue
-            if (sighting.kind, sighting.where.rpartition(", at ")[2]) not in reported:
-                reported.add((sighting.kind, sighting.where.rpartition(", at ")[2]))
-                self.report.findings.append(Finding(kind=sighting.kind, at=at, where=sighting.where))
 
     def _causes(self) -> dict[str, tuple[str, ...]]:
         """Return the datasets whose later rows alone change a column. Each dataset is cut separately."""

@@ -89,24 +89,21 @@ def _key(
     index = [name for name in dict.fromkeys((*left[0].index, *right[0].index)) if name in names]
     key = list(dict.fromkeys([*([time] if time else []), *index]))
     both = (left[1], right[1])
-    candidates = [name for name in names if name not in key and _names_rows(name, both)]
+    candidates = []
+    for name in (name for name in names if name not in key):
+        values = [row.get(name) for rows in both for row in rows]
+        names_rows = any(value is not None for value in values) and not any(
+            isinstance(value, float | list | dict | bool) for value in values
+        )
+        if names_rows:
+            candidates.append(name)
     candidates.sort(key=lambda name: any(isinstance(row.get(name), int) for rows in both for row in rows))
     for name in candidates:
-        if all(_unique(rows, key) for rows in both):
+        counts = (Counter(_identity(row, key) for row in rows) for rows in both if len(rows) > 1)
+        if all(key and max(count.values()) == 1 for count in counts):
             break
         key.append(name)
     return tuple(key)
-
-
-def _names_rows(name: str, both: Sequence[Sequence[Row]]) -> bool:
-    values = [row.get(name) for rows in both for row in rows]
-    return any(value is not None for value in values) and not any(
-        isinstance(value, float | list | dict | bool) for value in values
-    )
-
-
-def _unique(rows: Sequence[Row], key: Sequence[str]) -> bool:
-    return len(rows) <= 1 or (bool(key) and max(Counter(_identity(row, key) for row in rows).values()) == 1)
 
 
 def _identity(row: Row, key: Sequence[str]) -> tuple[str, ...]:

@@ -54,7 +54,11 @@ def wrap() -> None:
         for name in filter(re.compile(names).fullmatch, dir(module)):
             reader = getattr(module, name)
             if isinstance(reader, type):
-                setattr(module, name, _class(reader))
+                method_names = _METHODS.get(reader.__name__, ("__init__",))
+                methods = {method: _function(method, getattr(reader, method)) for method in method_names}
+                if "from_uri" in methods:
+                    methods["from_uri"] = staticmethod(methods["from_uri"])
+                setattr(module, name, Alike(reader.__name__, (reader,), methods))
             elif callable(reader):
                 setattr(module, name, _function(name, reader))
         if module_name == "duckdb":
@@ -69,13 +73,6 @@ class Alike(type):
 
     def __subclasscheck__(cls, subclass: type) -> bool:
         return issubclass(subclass, cls.__bases__[0])
-
-
-def _class(reader: type) -> type:
-    names = _METHODS.get(reader.__name__, ("__init__",))
-    methods = {name: _function(name, getattr(reader, name)) for name in names}
-    replaced = {name: staticmethod(each) if name == "from_uri" else each for name, each in methods.items()}
-    return Alike(reader.__name__, (reader,), replaced)
 
 
 def _wrap_connections(duckdb: Any) -> None:

@@ -116,7 +116,10 @@ def answer_of(returned: Any) -> Answer:
     if library == "pandas" and hasattr(returned, "reset_index"):
         return _from_pandas(returned)
     if library == "polars":
-        return _from_polars(returned)
+        frame = returned.collect() if hasattr(returned, "collect") else returned
+        if not hasattr(frame, "columns"):
+            frame = frame.to_frame(frame.name or "value")
+        return _columns(frame.to_dict(as_series=False))
     if hasattr(returned, "arrow") and callable(returned.arrow):
         returned = returned.arrow()
     if hasattr(returned, "to_pydict"):
@@ -180,14 +183,6 @@ def _pandas_values(values: Any) -> list[Any]:
     codes, instants = pd.factorize(values)
     distinct = [*pd.DatetimeIndex(instants).to_pydatetime(), None]  # pandas gives a missing value the code -1.
     return [distinct[code] for code in codes]
-
-
-def _from_polars(frame: Any) -> Answer:
-    if hasattr(frame, "collect"):
-        frame = frame.collect()
-    if not hasattr(frame, "columns"):
-        frame = frame.to_frame(frame.name or "value")
-    return _columns(frame.to_dict(as_series=False))
 
 
 def _from_mapping(returned: Mapping[Any, Any]) -> Answer:

@@ -130,33 +130,29 @@ class Worlds:
 
     def _rewritten(self, file: DataFile, change: Callable[[pa.Table], pa.Table]) -> list[DataFile]:
         """Return the files that replace a file after a change of its rows: one per month; none if no rows are left."""
-        rows = change(_read(file))
+        rows = pq.read_table(file.path, partitioning=None)
+        if file.beside is not None:
+            rows = rows.append_column(
+                pa.field(OBSERVED_AT, rows.schema.field(AVAILABLE_AT).type, nullable=False),
+                pq.read_table(file.beside.path, columns=[OBSERVED_AT], partitioning=None)[OBSERVED_AT],
+            )
+        rows = change(rows)
         if not len(rows):
             return []
         months = pc.strftime(
             pc.local_timestamp(rows[AVAILABLE_AT].cast(pa.timestamp("us", "America/New_York"))), "%Y-%m"
         )
-        return [
-            self._written(rows.filter(pc.equal(months, month)), str(month)) for month in sorted(set(months.to_pylist()))
-        ]
-
-    def _written(self, rows: pa.Table, month: str) -> DataFile:
-        path = self.folder / f"available_month={month}" / f"{uuid4().hex}.parquet"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        pq.write_table(rows, path, use_dictionary=False)  # The lake's format takes three times as long to write.
-        bounds = pc.min_max(rows[AVAILABLE_AT]).as_py()
-        size = path.stat().st_size
-        return DataFile(str(path), len(rows), size, floor_millis(bounds["min"]), ceil_millis(bounds["max"]))
-
-
-def _read(file: DataFile) -> pa.Table:
-    rows = pq.read_table(file.path, partitioning=None)
-    if file.beside is None:
-        return rows
-    return rows.append_column(
-        pa.field(OBSERVED_AT, rows.schema.field(AVAILABLE_AT).type, nullable=False),
-        pq.read_table(file.beside.path, columns=[OBSERVED_AT], partitioning=None)[OBSERVED_AT],
-    )
+        files = []
+        for month in sorted(set(months.to_pylist())):
+            of_month = rows.filter(pc.equal(months, month))
+            path = self.folder / f"available_month={month}" / f"{uuid4().hex}.parquet"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # The lake's format takes three times as long to write.
+            pq.write_table(of_month, path, use_dictionary=False)
+            bounds = pc.min_max(of_month[AVAILABLE_AT]).as_py()
+            first, last = floor_millis(bounds["min"]), ceil_millis(bounds["max"])
+            files.append(DataFile(str(path), len(of_month), path.stat().st_size, first, last))
+        return files
 
 
 def _scalar(at: datetime) -> pa.Scalar:

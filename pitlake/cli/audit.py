@@ -1,7 +1,6 @@
 """`pitlake audit TABLE`: which rows of the table contain hindsight?"""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -9,9 +8,6 @@ from pitlake.cli import FAILED, render
 from pitlake.cli.options import flag, format_option, output_option
 from pitlake.cli.sessions import working
 from pitlake.errors import BadInput
-
-if TYPE_CHECKING:
-    from pitlake.audit import AuditReport
 
 OPTIONS = ("available_at", "valid_at", "date", "key", "loaded_at", "timezone", "table")
 WORDS = {
@@ -63,6 +59,7 @@ def command(
     pitlake audit fundamentals.csv
     """
     from pitlake.audit import audit
+    from pitlake.audit.report import TITLES
 
     for target in (output, badge):
         render.check_target(form, target)
@@ -72,27 +69,23 @@ def command(
     except BadInput as error:
         field = flag(error.field) if error.field in OPTIONS else error.field
         raise BadInput(field, error.problem, error.next_step) from None
-    content = render.to_json(report.to_dict()) if form == "json" else _page(report)
+    if form == "json":
+        content = render.to_json(report.to_dict())
+    else:
+        roles = ", ".join(f"{WORDS.get(role, role)} = {name}" for role, name in report.roles.items())
+        parts = [_lines(str(report), "", f"columns  {roles}")]
+        for number, finding in enumerate(report.findings, 1):
+            share = f"{finding.count:,} of {render.count(finding.of, 'row')}"
+            head = (f"{number}. {finding.title}: {share}", f"   {finding.meaning}", f"   → {finding.next_step}")
+            parts += [_lines("", *head, ""), render.grid(finding.columns, finding.worst)]
+        clean = (f"clean        {TITLES[rule]}" for rule in report.clean)
+        skipped = (f"not checked  {TITLES[rule]}: {reason}" for rule, reason in report.skipped.items())
+        content = b"".join((*parts, _lines("", *clean, *skipped)))
     render.deliver(content, output)
     if badge is not None:
         render.deliver(report.badge().encode(), badge)
     if report.findings:
         context.exit(FAILED)
-
-
-def _page(report: "AuditReport") -> bytes:
-    from pitlake.audit.report import TITLES
-
-    roles = ", ".join(f"{WORDS.get(role, role)} = {name}" for role, name in report.roles.items())
-    parts = [_lines(str(report), "", f"columns  {roles}")]
-    for number, finding in enumerate(report.findings, 1):
-        share = f"{finding.count:,} of {render.count(finding.of, 'row')}"
-        head = (f"{number}. {finding.title}: {share}", f"   {finding.meaning}", f"   → {finding.next_step}")
-        parts += [_lines("", *head, ""), render.grid(finding.columns, finding.worst)]
-    clean = (f"clean        {TITLES[rule]}" for rule in report.clean)
-    skipped = (f"not checked  {TITLES[rule]}: {reason}" for rule, reason in report.skipped.items())
-    parts.append(_lines("", *clean, *skipped))
-    return b"".join(parts)
 
 
 def _lines(*lines: str) -> bytes:

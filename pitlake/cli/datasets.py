@@ -15,9 +15,6 @@ from pitlake.questions.dictionary import facts, shown
 FIRST_LAKE = "`pitlake demo` shows one, `pitlake mount TABLE` reads your table, `pitlake sync` fetches real companies"
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from pitlake.contract import Dataset
     from pitlake.session import Viewpoint
 
 
@@ -29,7 +26,14 @@ def command(viewpoint: "Viewpoint | None", lake: str | None, form: str) -> None:
     if viewpoint is None:
         from pitlake.lake.lake import Lake
 
-        _contracts(Lake(lake).contracts().values(), form)
+        all_datasets = Lake(lake).contracts().values()
+        if form == "json":
+            render.deliver(render.to_json([facts(dataset) for dataset in all_datasets]), None)
+        else:
+            lines = [(dataset.name, dataset.title, ", ".join(dataset.key), shown(dataset)) for dataset in all_datasets]
+            render.deliver(render.grid(("dataset", "what", "one row per", "shown"), lines), None)
+            _say_unions()
+            render.say("add --as-of T or --open to see each dataset's contents")
         try:
             Lake(lake).snapshot()
         except LakeNotFound:
@@ -56,16 +60,6 @@ def command(viewpoint: "Viewpoint | None", lake: str | None, form: str) -> None:
     ]
     render.deliver(render.grid(("dataset", "rows", "from", "newest", "gaps", "what"), rows), None)
     _say_unions()
-
-
-def _contracts(every: "Collection[Dataset]", form: str) -> None:
-    if form == "json":
-        render.deliver(render.to_json([facts(dataset) for dataset in every]), None)
-        return
-    rows = [(dataset.name, dataset.title, ", ".join(dataset.key), shown(dataset)) for dataset in every]
-    render.deliver(render.grid(("dataset", "what", "one row per", "shown"), rows), None)
-    _say_unions()
-    render.say("add --as-of T or --open to see each dataset's contents")
 
 
 def _say_unions() -> None:

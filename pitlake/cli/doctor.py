@@ -10,16 +10,11 @@ import sys
 from dataclasses import dataclass
 from importlib import metadata
 from importlib.util import find_spec
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from pitlake.cli import FAILED, render
 from pitlake.cli.options import format_option, lake_option
-
-if TYPE_CHECKING:
-    from pitlake.machine import DiskSpace
 
 LIBRARIES = ("duckdb", "pyarrow", "deltalake")
 PLATFORM = ("dagster", "neo4j")
@@ -119,20 +114,20 @@ def disks(root: str | None) -> list[Diagnosis]:
     from pitlake.lake.storage.signed_cache import caches
 
     lake = Lake(root)
-    name = "lake" if lake.location == str(lake.root) else "lake's mirror"
-    places = {name: lake.root, "staging": lake.root / STAGING, "cache": caches()}
-    return [_disk(name, path, machine.room(path)) for name, path in places.items()]
-
-
-def _disk(name: str, path: Path, room: "DiskSpace") -> Diagnosis:
-    says = f"{path}, {room.free >> 20:,} of {room.size >> 20:,} MiB free"
-    if not room.files:
-        says += ", but this user can create no more files there"
-    full = room.free < FULL_BYTES or not room.files
-    near = room.free < max(NEAR_BYTES, room.size // NEAR_SHARE)
-    advice = "; free space there: `pitlake vacuum --apply` removes what no version of the lake needs"
-    sentence = f"{'full' if full else 'nearly full'}: {says}{advice}" if full or near else says
-    return Diagnosis(f"disk of the {name}", passed=not (full or near), says=sentence, required=full)
+    lake_name = "lake" if lake.location == str(lake.root) else "lake's mirror"
+    places = {lake_name: lake.root, "staging": lake.root / STAGING, "cache": caches()}
+    diagnoses = []
+    for name, path in places.items():
+        room = machine.room(path)
+        says = f"{path}, {room.free >> 20:,} of {room.size >> 20:,} MiB free"
+        if not room.files:
+            says += ", but this user can create no more files there"
+        full = room.free < FULL_BYTES or not room.files
+        near = room.free < max(NEAR_BYTES, room.size // NEAR_SHARE)
+        advice = "; free space there: `pitlake vacuum --apply` removes what no version of the lake needs"
+        sentence = f"{'full' if full else 'nearly full'}: {says}{advice}" if full or near else says
+        diagnoses.append(Diagnosis(f"disk of the {name}", passed=not (full or near), says=sentence, required=full))
+    return diagnoses
 
 
 def graph() -> Diagnosis:

@@ -172,26 +172,21 @@ def _show(done: "Mounted", form: str) -> None:
         facts = {"name": done.mount.name, "columns": columns} | {name: getattr(done, name) for name in names}
         render.deliver(render.to_json([facts]), None)
         return
-    rows = [
-        (mounted.column.name, mounted.column.type, mounted.source, _role(done, mounted.column.name))
-        for mounted in done.mount.columns
-    ]
+    mount, rows = done.mount, []
+    for mounted in mount.columns:
+        column = mounted.column
+        roles = [
+            ("key", column.name in mount.key),
+            ("known since", column.name == mount.available_at),
+            ("not before", column.name in mount.not_before),
+            ("valid at", column.name == mount.valid_at),
+            ("until", column.name == mount.until),
+        ]
+        rows.append((column.name, column.type, mounted.source, ", ".join(role for role, applies in roles if applies)))
     if done.is_new:
         render.deliver(render.grid(("column", "type", "in the table", "role"), rows), None)
     for line in _sentences(done):
         render.say(line)
-
-
-def _role(done: "Mounted", column: str) -> str:
-    mount = done.mount
-    roles = [
-        ("key", column in mount.key),
-        ("known since", column == mount.available_at),
-        ("not before", column in mount.not_before),
-        ("valid at", column == mount.valid_at),
-        ("until", column == mount.until),
-    ]
-    return ", ".join(role for role, has in roles if has)
 
 
 def _sentences(done: "Mounted") -> list[str]:

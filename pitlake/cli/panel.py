@@ -83,7 +83,10 @@ def command(
     from pitlake.answers.panel import PanelQuestion, ask_panel
     from pitlake.session.viewpoint import Viewpoint
 
-    form = form or _form_of(output)
+    if not form:
+        if output is not None and output.suffix not in FORMS:
+            raise BadInput("--output", f"{output.name!r} does not imply a format", f"end it in {' or '.join(FORMS)}")
+        form = "table" if output is None else FORMS[output.suffix]
     render.check_target(form, output)
     question = PanelQuestion.parse(
         tickers,
@@ -108,12 +111,3 @@ def command(
 
 
 _FLAGS = {"until": "--as-of"}
-
-
-def _form_of(output: Path | None) -> str:
-    """Return the format that a file's name implies. Raises BadInput."""
-    if output is None:
-        return "table"
-    if output.suffix not in FORMS:
-        raise BadInput("--output", f"{output.name!r} does not imply a format", f"end it in {' or '.join(FORMS)}")
-    return FORMS[output.suffix]

@@ -95,7 +95,13 @@ def command(  # noqa: PLR0913 - one parameter per option
 
         address = HttpAddress(host, port, allowed_hosts)
     if as_of_header is not None:
-        _check_as_of_header(as_of_header, http=http)
+        from pitlake.proxy.link import HEADER_NAME
+
+        if not http:
+            raise BadInput("--as-of-header", "can only be used with --http", "add --http")
+        if not HEADER_NAME.fullmatch(as_of_header):
+            problem = f"{as_of_header!r} is not the name of a header"
+            raise BadInput("--as-of-header", problem, "give one such as X-As-Of")
     if policies:
         from pitlake.proxy.policy import load, ready
 
@@ -114,15 +120,6 @@ def command(  # noqa: PLR0913 - one parameter per option
         _learn(learn, calls, lambda beside: _link(server, headers, timeout, beside))
     else:
         _serve(as_of, policy, tape, (address, as_of_header), lambda beside: _link(server, headers, timeout, beside))
-
-
-def _check_as_of_header(name: str, *, http: bool) -> None:
-    from pitlake.proxy.link import HEADER_NAME
-
-    if not http:
-        raise BadInput("--as-of-header", "can only be used with --http", "add --http")
-    if not HEADER_NAME.fullmatch(name):
-        raise BadInput("--as-of-header", f"{name!r} is not the name of a header", "give one such as X-As-Of")
 
 
 def _refuse_with(option: str, **others: Any) -> None:
@@ -208,7 +205,15 @@ def _learn(path: Path, calls: tuple[tuple[str, str], ...], link_beside: Callable
 
     if path.exists():
         raise BadInput("--learn", f"{path} is there already", "name a new file")
-    samples = [(tool, _arguments(text)) for tool, text in calls]
+    samples = []
+    for tool, text in calls:
+        try:
+            sample = json.loads(text)
+        except ValueError:
+            sample = None
+        if not isinstance(sample, dict):
+            raise BadInput("--call", f"{text!r} is not a JSON object", """write it such as '{"query": "NVIDIA"}'""")
+        samples.append((tool, sample))
 
     link = link_beside(path)
 
@@ -230,16 +235,6 @@ def _learn(path: Path, calls: tuple[tuple[str, str], ...], link_beside: Callable
     text = anyio.run(run)
     path.write_text(text, encoding="utf-8")
     render.say(f"{path} is a draft: read it, correct it, and write reviewed = true at its top")
-
-
-def _arguments(text: str) -> dict[str, Any]:
-    try:
-        arguments = json.loads(text)
-    except ValueError:
-        arguments = None
-    if not isinstance(arguments, dict):
-        raise BadInput("--call", f"{text!r} is not a JSON object", """write it such as '{"query": "NVIDIA"}'""")
-    return arguments
 
 
 def _link(server: tuple[str, ...], headers: tuple[tuple[str, str], ...], timeout: float, beside: Path) -> "Link":

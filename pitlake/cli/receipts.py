@@ -1,7 +1,5 @@
 """`pitlake receipts`: lists a lake's stored receipts, newest first, and removes one."""
 
-from collections.abc import Mapping
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,12 +46,33 @@ def command(
     times = {name: at for name, at in receipts.kept_at(lake).items() if name in sound}
     questions = {name: _asked(sound[name]) for name in times}
     built = [name for name in times if not every and questions[name].startswith(f"run {BUILT}")]
-    listed_receipts = {
-        name: sound[name] for name in times if name not in built and _matches(name, sound[name], questions, matching)
-    }
-    render.deliver(
-        _json(listed_receipts, times) if form == "json" else _people(listed_receipts, times, questions), output
-    )
+    listed_receipts = {}
+    for name in times:
+        receipt = sound[name]
+        texts = (name, receipt.as_of or "open mode", questions[name], receipt.question.sql)
+        is_match = matching is None or any(matching.lower() in text.lower() for text in texts)
+        if name not in built and is_match:
+            listed_receipts[name] = receipt
+    if form == "json":
+        items = [
+            {"id": name, "kept_at": iso(times[name]), **receipt.to_dict()} for name, receipt in listed_receipts.items()
+        ]
+        render.deliver(render.to_json(items), output)
+    else:
+        rows = [
+            (
+                name,
+                iso(times[name].replace(microsecond=0)),
+                receipt.as_of or "open mode",
+                receipt.known_by or "",
+                str(receipt.version),
+                str(receipt.rows),
+                questions[name],
+            )
+            for name, receipt in listed_receipts.items()
+        ]
+        head = ("receipt", "kept", "as of", "known by", "version", "rows", "asked")
+        render.deliver(render.grid(head, rows), output)
     if built:
         render.say(f"not listed: {len(built)} receipts that the dataset {BUILT}s cites; --all lists them")
     for error in damaged[1:]:
@@ -73,29 +92,3 @@ def _asked(receipt: "Receipt") -> str:
     return " ".join(
         ("run", question.query, *(f"{name}={value}" for name, value in values.items() if value is not None))
     )
-
-
-def _matches(name: str, receipt: "Receipt", questions: Mapping[str, str], text: str | None) -> bool:
-    texts = (name, receipt.as_of or "open mode", questions[name], receipt.question.sql)
-    return text is None or any(text.lower() in candidate.lower() for candidate in texts)
-
-
-def _json(entries: dict[str, "Receipt"], times: Mapping[str, datetime]) -> bytes:
-    items = [{"id": name, "kept_at": iso(times[name]), **receipt.to_dict()} for name, receipt in entries.items()]
-    return render.to_json(items)
-
-
-def _people(entries: dict[str, "Receipt"], times: Mapping[str, datetime], questions: Mapping[str, str]) -> bytes:
-    rows = [
-        (
-            name,
-            iso(times[name].replace(microsecond=0)),
-            receipt.as_of or "open mode",
-            receipt.known_by or "",
-            str(receipt.version),
-            str(receipt.rows),
-            questions[name],
-        )
-        for name, receipt in entries.items()
-    ]
-    return render.grid(("receipt", "kept", "as of", "known by", "version", "rows", "asked"), rows)

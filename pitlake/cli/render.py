@@ -121,24 +121,14 @@ def grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
     if is_terminal:
         places.sort(key=lambda place: (head[place] in PLUMBING, head[place] == AVAILABLE_AT))
     head = [printable(head[place]) for place in places]
-    lines = [head, *([_shorten(printable(row[place])) for place in places] for row in rows)]
+    lines = [head]
+    for row in rows:
+        cells = [printable(row[place]) for place in places]
+        lines.append([cell if len(cell) <= CELL_WIDTH else cell[: CELL_WIDTH - 1] + "…" for cell in cells])
     natural = [max(map(cells_of, column)) for column in zip(*lines, strict=True)]
     width = shutil.get_terminal_size().columns if is_terminal else sum(natural) + GUTTER * len(natural)
-    widths = _fitting(head, natural, width)
-    if dropped := [name for place, name in enumerate(head) if place not in widths]:
-        say(f"not shown at {width} columns: {listed(dropped)}; --format json has them")
-    gutter = " " * GUTTER
-    first, *rest = (gutter.join(fit(line[place], cells) for place, cells in widths.items()).rstrip() for line in lines)
-    if is_terminal and os.environ.get("TERM") not in ("dumb", "unknown"):
-        first = click.style(first, bold=True)
-    rule = "─" * (sum(widths.values()) + GUTTER * (len(widths) - 1))
-    return "\n".join((first, rule, *rest, "")).encode()
-
-
-def _fitting(head: Sequence[str], natural: Sequence[int], width: int) -> dict[int, int]:
-    """Return the columns that fit, in order, each with its width. The main columns have priority; the proof comes last.
-    The first column, instants and ids are never shortened, and other columns never below LEAST_WIDTH.
-    """
+    # The main columns have priority; the proof comes last. The first column, instants and ids are never shortened, and
+    # other columns never below LEAST_WIDTH.
     widths: dict[int, int] = {}
     for place in sorted(range(len(head)), key=lambda place: (place and _importance(head[place]), place)):
         whole = place == 0 or head[place] in ("id", AVAILABLE_AT)
@@ -149,7 +139,15 @@ def _fitting(head: Sequence[str], natural: Sequence[int], width: int) -> dict[in
     for place in sorted(widths):
         more = min(natural[place] - widths[place], spare)
         widths[place], spare = widths[place] + more, spare - more
-    return dict(sorted(widths.items()))
+    widths = dict(sorted(widths.items()))
+    if dropped := [name for place, name in enumerate(head) if place not in widths]:
+        say(f"not shown at {width} columns: {listed(dropped)}; --format json has them")
+    gutter = " " * GUTTER
+    first, *rest = (gutter.join(fit(line[place], size) for place, size in widths.items()).rstrip() for line in lines)
+    if is_terminal and os.environ.get("TERM") not in ("dumb", "unknown"):
+        first = click.style(first, bold=True)
+    rule = "─" * (sum(widths.values()) + GUTTER * (len(widths) - 1))
+    return "\n".join((first, rule, *rest, "")).encode()
 
 
 def _importance(name: str) -> int:
@@ -179,7 +177,3 @@ def fit(text: str, cells: int) -> str:
         text = text[:-1]
         shortened = f"{text}…"
     return shortened + " " * (cells - cells_of(shortened))
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= CELL_WIDTH else text[: CELL_WIDTH - 1] + "…"

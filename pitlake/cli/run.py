@@ -27,7 +27,27 @@ class NamedQueries(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of a query, or None."""
         query = catalogue.find(cmd_name)
-        return None if query is None else _command(query)
+        if query is None:
+            return None
+
+        def run(viewpoint: "Viewpoint", form: str, output: Path | None, receipt: bool, **values: Any) -> None:
+            bound = query.bind(values)
+            render.check_target(form, output)
+            with opened(viewpoint, query.reads) as session:
+                deliver_answer(session, query, bound, form, output, receipt=receipt)
+
+        decorated: Callable[..., None] = answer_options(session_options(run))
+        for parameter in reversed(query.parameters):
+            default = f"[default: {parameter.default}]" if parameter.default else ""
+            option = click.option(
+                f"--{parameter.name.replace('_', '-')}",
+                parameter.name,
+                metavar=parameter.type.upper(),
+                help=f"{parameter.meaning} {'[required]' if parameter.required else default}".rstrip(),
+            )
+            decorated = option(decorated)
+        text = f"{query.summary}\n\nReads {', '.join(query.reads)}; gives {', '.join(f.name for f in query.columns)}."
+        return click.command(query.name, help=text, short_help=query.summary)(decorated)
 
 
 @click.group("run", cls=NamedQueries, invoke_without_command=True, subcommand_metavar="QUERY [OPTIONS]")
@@ -41,24 +61,3 @@ def command(context: click.Context) -> None:
     if context.invoked_subcommand is None:
         rows = [(query.name, query.agent, query.summary) for query in catalogue.all_queries().values()]
         render.deliver(render.grid(("query", "agent", "what"), rows), None)
-
-
-def _command(query: catalogue.Query) -> click.Command:
-    def run(viewpoint: "Viewpoint", form: str, output: Path | None, receipt: bool, **values: Any) -> None:
-        bound = query.bind(values)
-        render.check_target(form, output)
-        with opened(viewpoint, query.reads) as session:
-            deliver_answer(session, query, bound, form, output, receipt=receipt)
-
-    decorated: Callable[..., None] = answer_options(session_options(run))
-    for parameter in reversed(query.parameters):
-        notes = "[required]" if parameter.required else f"[default: {parameter.default}]" if parameter.default else ""
-        option = click.option(
-            f"--{parameter.name.replace('_', '-')}",
-            parameter.name,
-            metavar=parameter.type.upper(),
-            help=f"{parameter.meaning} {notes}".rstrip(),
-        )
-        decorated = option(decorated)
-    text = f"{query.summary}\n\nReads {', '.join(query.reads)}; gives {', '.join(f.name for f in query.columns)}."
-    return click.command(query.name, help=text, short_help=query.summary)(decorated)

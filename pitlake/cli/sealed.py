@@ -46,7 +46,16 @@ def command(
     from pitlake.session.limits import GIB, Limits
     from pitlake.session.sealing import read, sealed
 
-    tables = {name: read(path) for name, path in _names(files).items()}
+    paths: dict[str, str] = {}
+    for text in files:
+        assignment = re.fullmatch(r"([^\W\d]\w*)=(.+)", text)
+        name, path = assignment.groups() if assignment else (Path(text).name.partition(".")[0], text)
+        if not name.isidentifier():
+            raise BadInput("FILE", f"{name!r} can't name a table", f"write a name before it, such as mine={path}")
+        if name in paths:
+            raise BadInput("FILE", f"two files are called {name}", f"name one of them, such as mine={path}")
+        paths[name] = path
+    tables = {name: read(path) for name, path in paths.items()}
     limits = Limits(seconds=seconds, memory=int(memory * GIB), rows=rows)
 
     def open_session() -> "Session":
@@ -68,17 +77,3 @@ def command(
 
     with closing(SealedTools(open_session)) as tools:
         server(tools).run("stdio")
-
-
-def _names(files: tuple[str, ...]) -> dict[str, str]:
-    """Return the files by the names of their tables."""
-    tables: dict[str, str] = {}
-    for text in files:
-        assignment = re.fullmatch(r"([^\W\d]\w*)=(.+)", text)
-        name, path = assignment.groups() if assignment else (Path(text).name.partition(".")[0], text)
-        if not name.isidentifier():
-            raise BadInput("FILE", f"{name!r} can't name a table", f"write a name before it, such as mine={path}")
-        if name in tables:
-            raise BadInput("FILE", f"two files are called {name}", f"name one of them, such as mine={path}")
-        tables[name] = path
-    return tables

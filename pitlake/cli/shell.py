@@ -52,7 +52,20 @@ class Shell:
             try:
                 if statement == ".quit":
                     break
-                self._answer(statement)
+                if statement == ".help":
+                    render.say(HELP)
+                elif statement == ".datasets":
+                    listed_datasets = self._session.sql("SELECT dataset, rows, watermark FROM lake_info")
+                    render.write(listed_datasets.arrow(), "table", None)
+                elif statement == ".receipt":
+                    receipt = self._last.keep() if self._last else None
+                    render.say(f"receipt {receipt}" if receipt else "there is no answer yet")
+                elif statement.startswith("."):
+                    render.say(f"{statement} is not a command; .help lists them")
+                else:
+                    with working("asking"):
+                        self._last = self._session.sql(statement)
+                    render.write(self._last.arrow(), "table", None)
             except SessionLost:
                 raise
             except PitlakeError as error:
@@ -61,21 +74,6 @@ class Shell:
             except KeyboardInterrupt:
                 render.say("interrupted")
         return failed
-
-    def _answer(self, statement: str) -> None:
-        if statement == ".help":
-            render.say(HELP)
-        elif statement == ".datasets":
-            render.write(self._session.sql("SELECT dataset, rows, watermark FROM lake_info").arrow(), "table", None)
-        elif statement == ".receipt":
-            receipt = self._last.keep() if self._last else None
-            render.say(f"receipt {receipt}" if receipt else "there is no answer yet")
-        elif statement.startswith("."):
-            render.say(f"{statement} is not a command; .help lists them")
-        else:
-            with working("asking"):
-                self._last = self._session.sql(statement)
-            render.write(self._last.arrow(), "table", None)
 
 
 def _statements() -> Iterator[str]:

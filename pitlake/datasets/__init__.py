@@ -15,8 +15,13 @@ from pitlake.errors import BadInput, choice
 @cache
 def all_datasets() -> dict[str, Dataset]:
     """Return every contract, by dataset name, in alphabetical order."""
-    names = sorted(module.name for module in iter_modules(__path__) if not module.name.startswith("_"))
-    return {name: _load(name) for name in names}
+    datasets: dict[str, Dataset] = {}
+    for name in sorted(module.name for module in iter_modules(__path__) if not module.name.startswith("_")):
+        dataset = import_module(f"{__name__}.{name}").DATASET
+        if dataset.name != name:
+            raise ValueError(f"pitlake/datasets/{name}.py describes a dataset called {dataset.name!r}")
+        datasets[name] = dataset
+    return datasets
 
 
 def get(name: str) -> Dataset:
@@ -27,10 +32,3 @@ def get(name: str) -> Dataset:
         raise BadInput(
             "dataset", f"there is no dataset {name!r}", choice(name, all_datasets(), "pitlake datasets")
         ) from None
-
-
-def _load(name: str) -> Dataset:
-    dataset: Dataset = import_module(f"{__name__}.{name}").DATASET
-    if dataset.name != name:
-        raise ValueError(f"pitlake/datasets/{name}.py describes a dataset called {dataset.name!r}")
-    return dataset

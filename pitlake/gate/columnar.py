@@ -67,7 +67,13 @@ def violations_in(table: pa.Table, cutoff: datetime | None, json_columns: Collec
     for batch in table.to_batches(max_chunksize=_BATCH):
         codes = _first_faults(batch, limit, json_columns) if bulk else _one_by_one(batch, limit)
         if codes.any():
-            _record(violations, batch, codes, limit, start)
+            for number, count in enumerate(np.bincount(codes)[1:]):
+                if count:
+                    violations.codes[CODES[number]] = violations.codes.get(CODES[number], 0) + int(count)
+            for row in np.flatnonzero(codes)[: SHOWN_ROWS - len(violations.rows)]:
+                verdict = check_item(row_item(batch, row), limit.moment, f"row {start + row}")
+                detail = verdict.detail if verdict else ""  # If the two ever differ, the bulk check decides.
+                violations.rows.append((int(start + row), CODES[codes[row] - 1], detail))
         start += batch.num_rows
     return violations
 
@@ -100,36 +106,13 @@ def _goes_in_bulk(schema: pa.Schema) -> bool:
     return clock == _CLOCK and len(set(schema.names)) == len(schema) and all(map(in_bulk, schema.types))
 
 
-def _record(violations: Violations, batch: pa.RecordBatch, codes: Codes, limit: _Cutoff, start: int) -> None:
-    for number, count in enumerate(np.bincount(codes)[1:]):
-        if count:
-            violations.codes[CODES[number]] = violations.codes.get(CODES[number], 0) + int(count)
-    for row in np.flatnonzero(codes)[: SHOWN_ROWS - len(violations.rows)]:
-        verdict = check_item(row_item(batch, row), limit.moment, f"row {start + row}")
-        detail = verdict.detail if verdict else ""  # If the two ever differ, the bulk check decides.
-        violations.rows.append((int(start + row), CODES[codes[row] - 1], detail))
-
-
 def _one_by_one(batch: pa.RecordBatch, limit: _Cutoff) -> Codes:
     verdicts = (check_item(row_item(batch, row), limit.moment) for row in range(batch.num_rows))
     return np.fromiter((_CODE[verdict.code] if verdict else 0 for verdict in verdicts), np.uint8, batch.num_rows)
 
 
 def _first_faults(batch: pa.RecordBatch, limit: _Cutoff, json_columns: Collection[str]) -> Codes:
-    codes = _clock_faults(batch, limit)
-    for name, column in zip(batch.schema.names, batch.columns, strict=True):
-        forbidden = hidden(column, json=name in json_columns)
-        if is_forbidden_key(name):
-            codes[:] = _CODE["PIT_FORBIDDEN_FIELD"]
-        elif forbidden is not None:
-            codes[forbidden] = _CODE["PIT_FORBIDDEN_FIELD"]
-    return codes
-
-
-def _clock_faults(batch: pa.RecordBatch, limit: _Cutoff) -> Codes:
-    """Return the first rule about clock and source tag that each row breaks; 0 for none. For a row that breaks several,
-    this is the last one assigned below.
-    """
+    # Of a row that breaks several rules, the last one assigned below is returned.
     array = batch.column("available_at")
     values = np.frombuffer(array.buffers()[1], np.int64)[array.offset : array.offset + len(array)]
     tagged = pc.is_in(batch.column("available_at_source"), value_set=pa.array(SOURCES))
@@ -139,4 +122,10 @@ def _clock_faults(batch: pa.RecordBatch, limit: _Cutoff) -> Codes:
     codes[~tagged.to_numpy(zero_copy_only=False)] = _CODE["PIT_INVALID_AVAILABLE_AT_SOURCE"]
     codes[(values < FIRST) | (values > LAST)] = _CODE["PIT_INVALID_AVAILABLE_AT_FORMAT"]
     codes[array.is_null().to_numpy(zero_copy_only=False)] = _CODE["PIT_MISSING_AVAILABLE_AT"]
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        forbidden = hidden(column, json=name in json_columns)
+        if is_forbidden_key(name):
+            codes[:] = _CODE["PIT_FORBIDDEN_FIELD"]
+        elif forbidden is not None:
+            codes[forbidden] = _CODE["PIT_FORBIDDEN_FIELD"]
     return codes

@@ -56,12 +56,8 @@ def hidden(array: pa.Array, depth: int = 1, *, json: bool = False) -> Mask | Non
     """
     if len(array) == 0 or array.null_count == len(array) or pa.types.is_primitive(array.type):
         return None
-    if pa.types.is_list(array.type):
-        return _hidden_in_lists(array, depth)
-    return _hidden_in_texts(array, depth, json)
-
-
-def _hidden_in_lists(array: pa.ListArray, depth: int) -> Mask | None:
+    if not pa.types.is_list(array.type):
+        return _hidden_in_texts(array, depth, json)
     offsets = array.offsets.to_numpy()
     inside = hidden(array.values[offsets[0] : offsets[-1]], depth + 1)
     if inside is None:

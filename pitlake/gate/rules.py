@@ -10,7 +10,7 @@ import json
 import re
 import unicodedata
 from binascii import a2b_base64, b2a_base64
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import date, datetime, time, timedelta, timezone
 from functools import lru_cache
 from numbers import Number
@@ -130,10 +130,6 @@ def parse_instant(text: Any) -> datetime:
         local = datetime(year, month, day, hour, minute, second, int(digits[:_MICROSECOND_DIGITS]))
     except ValueError:
         raise InstantFault("impossible", "no such day or time of day") from None
-    return _to_utc(local, offset)
-
-
-def _to_utc(local: datetime, offset: str) -> datetime:
     if offset == "Z":
         return local.replace(tzinfo=timezone.utc)
     if (hours := int(offset[1:3])) > 23 or (minutes := int(offset[4:6])) > 59:
@@ -334,16 +330,14 @@ def check_envelope(payload: Any, pit: Any) -> Verdict | None:
             return Verdict("PIT_MISSING_ENVELOPE", f"the payload has no {name} array")
     if (path := forbidden_path(payload)) is not None:
         return _forbidden("the payload", path)
-    return next(_broken(payload, cutoff), None)
-
-
-def _broken(payload: dict[str, Any], cutoff: datetime) -> Iterator[Verdict]:
     for name, check in (("data", _check_data), ("gaps", _check_gap)):
         for index, item in enumerate(payload.get(name, [])):
             place = f"{name}[{index}]"
-            strange = Verdict("PIT_INVALID_ITEM_TYPE", f"{place} is not an object")
-            verdict = check(item, cutoff, place) if isinstance(item, dict) else strange
-            yield from () if verdict is None else (verdict,)
+            if not isinstance(item, dict):
+                return Verdict("PIT_INVALID_ITEM_TYPE", f"{place} is not an object")
+            if (verdict := check(item, cutoff, place)) is not None:
+                return verdict
+    return None
 
 
 def _check_data(item: dict[str, Any], cutoff: datetime, place: str) -> Verdict | None:
@@ -387,7 +381,20 @@ def check_answer(payload: Any, pit: Any) -> Verdict | None:
         return Verdict("PIT_MISSING_ENVELOPE", "next_cursor is not a cursor")
     if not isinstance(payload.get("truncated", False), bool):
         return Verdict("PIT_MISSING_ENVELOPE", "truncated is neither true nor false")
-    return None if payload.get("receipt") is None else _broken_receipt(payload["receipt"], parse_instant(pit))
+    receipt = payload.get("receipt")
+    if receipt is None:
+        return None
+    if not isinstance(receipt, dict) or not receipt.keys() <= {"as_of", *_RECEIPT}:
+        return Verdict("PIT_MISSING_ENVELOPE", "the receipt is not a receipt of the lake")
+    for name, shape in _RECEIPT.items():
+        value = receipt.get(name)
+        if isinstance(value, (bool, float)) or not (value is None or shape.fullmatch(_text(value))):
+            return Verdict("PIT_MISSING_ENVELOPE", f"the receipt's {name} is not valid")
+    try:
+        late = parse_instant(receipt.get("as_of")) > parse_instant(pit)
+    except InstantFault:
+        late = True
+    return Verdict("PIT_VIOLATION_GT_CUTOFF", "the receipt is not of the cut-off or earlier") if late else None
 
 
 def _is_cursor(cursor: Any) -> bool:
@@ -401,20 +408,6 @@ def _is_cursor(cursor: Any) -> bool:
         return plain and [*map(type, decoded)] == [int, str, str, str] and all(map(_HASH.fullmatch, decoded[1:]))
     except (ValueError, TypeError, AttributeError, RecursionError):
         return False
-
-
-def _broken_receipt(receipt: Any, cutoff: datetime) -> Verdict | None:
-    if not isinstance(receipt, dict) or not receipt.keys() <= {"as_of", *_RECEIPT}:
-        return Verdict("PIT_MISSING_ENVELOPE", "the receipt is not a receipt of the lake")
-    for name, shape in _RECEIPT.items():
-        value = receipt.get(name)
-        if isinstance(value, (bool, float)) or not (value is None or shape.fullmatch(_text(value))):
-            return Verdict("PIT_MISSING_ENVELOPE", f"the receipt's {name} is not valid")
-    try:
-        late = parse_instant(receipt.get("as_of")) > cutoff
-    except InstantFault:
-        late = True
-    return Verdict("PIT_VIOLATION_GT_CUTOFF", "the receipt is not of the cut-off or earlier") if late else None
 
 
 def read_call(text: Any) -> dict[str, Any] | Verdict:

@@ -188,7 +188,9 @@ class QueryService:
     ) -> AnswerPage:
         """Answer a question with the page at the cursor. Raises BadInput and the errors of a session."""
         viewpoint = self.viewpoint_of(pit, known_by)
-        as_of, rows = viewpoint.as_of, _row_cap(max_rows)
+        if max_rows is not None and not 1 <= max_rows <= MOST_ROWS:
+            raise BadInput("max_rows", f"not between 1 and {MOST_ROWS}", "read the next page with the cursor")
+        as_of, rows = viewpoint.as_of, ROWS if max_rows is None else max_rows
         question_digest = question.digest(viewpoint)
         place = None if cursor is None else Cursor.read(cursor, self.cursor_key)
         if place and place.question != question_digest:
@@ -254,11 +256,3 @@ def _up_to(field: str, text: str, name: str, bound: datetime | None) -> datetime
     if bound is not None and moment > bound:
         raise BadInput(field, f"later than the {name} this server was started with", f"give {iso(bound)} or less")
     return moment
-
-
-def _row_cap(max_rows: int | None) -> int:
-    if max_rows is None:
-        return ROWS
-    if not 1 <= max_rows <= MOST_ROWS:
-        raise BadInput("max_rows", f"not between 1 and {MOST_ROWS}", "read the next page with the cursor")
-    return max_rows

@@ -122,12 +122,11 @@ class Prompts:
 def prompts(service: QueryService) -> list[Prompt]:
     """Return the prompts in the SDK's form."""
     methods = Prompts(service)
-    return [_prompt(method) for method in (methods.company_brief, methods.before_earnings, methods.check_a_claim)]
-
-
-def _prompt(function: Callable[..., str]) -> Prompt:
-    title, text = function.__name__.replace("_", " ").capitalize(), " ".join((function.__doc__ or "").split())
-    return PlainPrompt.from_function(function, title=title, description=text)
+    plain_prompts = []
+    for method in (methods.company_brief, methods.before_earnings, methods.check_a_claim):
+        title, text = method.__name__.replace("_", " ").capitalize(), " ".join((method.__doc__ or "").split())
+        plain_prompts.append(PlainPrompt.from_function(method, title=title, description=text))
+    return plain_prompts
 
 
 class PlainPrompt(Prompt):

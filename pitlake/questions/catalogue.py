@@ -117,9 +117,12 @@ class Query:
             raise BadInput(
                 " or ".join(self.one_of), f"{self.name} takes exactly one of them", "give exactly one of them"
             )
-        bound = {
-            parameter.name: _bound(parameter, values.get(parameter.name), self.name) for parameter in self.parameters
-        }
+        bound: dict[str, Any] = {}
+        for parameter in self.parameters:
+            value = values.get(parameter.name)
+            if value is None and parameter.required:
+                raise BadInput(parameter.name, f"{self.name} needs it", parameter.meaning)
+            bound[parameter.name] = parameter.default if value is None else spell(parameter.type, parameter.name, value)
         return bound | {name: None for name in (COMPANY, POLLED) if name in placeholders(self.sql)}
 
 
@@ -223,7 +226,11 @@ def parse(name: str, text: str) -> Query:
     for line in header:
         kind, _, rest = line.partition(" ")
         if kind == "param":
-            parameters.append(_parameter(name, rest))
+            match = _match(_PARAM, rest, name)
+            default = None if match["default"] is None else json.loads(match["default"])
+            required = match["need"] == "required"
+            names = {field: match[field] for field in ("name", "type", "meaning")}
+            parameters.append(Parameter(**names, required=required, default=default))
         elif kind == "column":
             column = _match(_COLUMN, _shared_columns().get(rest, rest), name)
             columns.append(Field(**column.groupdict(default="")))
@@ -284,18 +291,6 @@ def _reads_by_macro() -> dict[str, frozenset[str]]:
     return {macro: reads for reads, text in _macros() for macro in _MACRO.findall(text)}
 
 
-def _parameter(query: str, text: str) -> Parameter:
-    match = _match(_PARAM, text, query)
-    default = None if match["default"] is None else json.loads(match["default"])
-    return Parameter(
-        name=match["name"],
-        type=match["type"],
-        meaning=match["meaning"],
-        required=match["need"] == "required",
-        default=default,
-    )
-
-
 def _match(pattern: re.Pattern[str], text: str, query: str) -> re.Match[str]:
     match = pattern.fullmatch(text)
     if match is None:
@@ -333,11 +328,3 @@ def _check(query: Query) -> None:
         raise ValueError(f"{where}: 'hindsight' lacks {', '.join(sorted(missing))}")
     if not set(query.one_of) <= set(names):
         raise ValueError(f"{where}: 'one of' names an unknown parameter")
-
-
-def _bound(parameter: Parameter, value: Any, query: str) -> Any:
-    if value is None and parameter.required:
-        raise BadInput(parameter.name, f"{query} needs it", parameter.meaning)
-    if value is None:
-        return parameter.default
-    return spell(parameter.type, parameter.name, value)

@@ -126,7 +126,15 @@ def union_facts(union: Union) -> dict[str, Any]:
 
 def agent_columns(dataset: Dataset) -> list[Column]:
     """Return the columns of the view that agents see, in order, including the system columns."""
-    by_name = {column.name: column for column in (*_system_columns(dataset), *dataset.columns)}
+    tags = " or ".join(f"`{tag}`" for tag in dataset.source_tags)
+    proofs = ", ".join(f"`{name}` ({how})" for name, how in BASES.items())
+    system_columns = (
+        Column("available_at", "instant", "When this row became public; never after as_of."),
+        Column("available_at_source", "string", f"The clock that dates the row: {tags}."),
+        Column(BASIS, "string", f"How the instant is proven: {proofs}."),
+        Column("evidence", "string", f"Where the row comes from: {dataset.citation}."),
+    )
+    by_name = {column.name: column for column in (*system_columns, *dataset.columns)}
     return [by_name[name] for name in dataset.agent_columns]
 
 
@@ -137,20 +145,6 @@ def shown(dataset: Dataset) -> str:
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
-
-
-def _system_columns(dataset: Dataset) -> tuple[Column, ...]:
-    tags = " or ".join(f"`{tag}`" for tag in dataset.source_tags)
-    return (
-        Column("available_at", "instant", "When this row became public; never after as_of."),
-        Column("available_at_source", "string", f"The clock that dates the row: {tags}."),
-        Column(
-            BASIS,
-            "string",
-            "How the instant is proven: " + ", ".join(f"`{name}` ({how})" for name, how in BASES.items()) + ".",
-        ),
-        Column("evidence", "string", f"Where the row comes from: {dataset.citation}."),
-    )
 
 
 def _clocks_and_keys(dataset: Dataset) -> str:

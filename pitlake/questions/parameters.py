@@ -107,15 +107,14 @@ def _pairs(field: str, value: Any) -> str:
         value = json.loads(value)
     if not isinstance(value, list | tuple) or not value:
         raise BadInput(field, "not a list of pairs", PAIRS_FORM)
-    return json.dumps([_pair(field, pair) for pair in value])
-
-
-def _pair(field: str, pair: Any) -> dict[str, str]:
-    if isinstance(pair, dict) and set(pair) == {"ticker", "at"}:
-        pair = (pair["ticker"], pair["at"])
-    if not isinstance(pair, list | tuple) or len(pair) != 2:
-        raise BadInput(field, "an entry is not a pair", PAIRS_FORM)
-    return {"ticker": _ticker(field, pair[0]), "at": iso(instant(pair[1], field))}
+    pairs = []
+    for entry in value:
+        is_named = isinstance(entry, dict) and set(entry) == {"ticker", "at"}
+        pair = (entry["ticker"], entry["at"]) if is_named else entry
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
+            raise BadInput(field, "an entry is not a pair", PAIRS_FORM)
+        pairs.append({"ticker": _ticker(field, pair[0]), "at": iso(instant(pair[1], field))})
+    return json.dumps(pairs)
 
 
 def _is_json(text: str) -> bool:

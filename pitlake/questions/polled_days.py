@@ -99,7 +99,11 @@ class PolledDays:
         for cik in ciks:
             graph = self._of_graph if cik in self._in_graph else []
             if graph and not self._actions.restates:
-                graph = without(graph, self._undeclared(tickers.every(cik)))
+                # The graph states dividends that could not become rows; their ex-days may be any of these days.
+                names, filed_before = sorted(tickers.every(cik)), self._actions.filed_before
+                days = self._rows("gaps/dividends", UNDECLARED, {"names": names}, spelled=SPELLED)
+                undeclared = [(date.min, date.max) if day is None else (day, day + filed_before) for (day,) in days]
+                graph = without(graph, undeclared)
             polled_spans = union(polled_spans, graph, self.restated(cik))
         return polled_spans
 
@@ -135,11 +139,6 @@ class PolledDays:
     @cached_property
     def _in_graph(self) -> frozenset[str]:
         return frozenset(cik for (cik,) in self._rows("companies", "SELECT DISTINCT cik FROM {rows}"))
-
-    def _undeclared(self, names: Iterable[str]) -> list[Span]:
-        """Return the days that may be ex-days of dividends that the graph states but that could not become rows."""
-        days = self._rows("gaps/dividends", UNDECLARED, {"names": sorted(names)}, spelled=SPELLED)
-        return [(date.min, date.max) if day is None else (day, day + self._actions.filed_before) for (day,) in days]
 
     def restated(self, cik: str) -> list[Span]:
         """Return the days between two reports of a company that state the same number of shares for one period, without

@@ -92,7 +92,12 @@ class Tickers:
         ciks = (spelling,) if is_cik else self._bearers(spelling, as_of) or _last(self._claims(spelling, as_of))
         notes: tuple[str, ...] = ()
         if not ciks:
-            labelled = self._labelled(spelling, as_of)
+            # The graph's rows with the ticker that were public by the instant, by kind.
+            labelled: dict[str, list[Claim]] = defaultdict(list)
+            for dataset, label in _LABELS.items():
+                question, names = _LABELLED.replace("{label}", label), _spellings(spelling)
+                for kind, entity_id, newest in _rows(self._snapshot, dataset, question, as_of, tickers=names):
+                    labelled[kind].append((from_micros(newest), entity_id))
             later = (self._bearers(spelling, None) or _last(self._claims(spelling, None))) if hindsight else ()
             ciks = later or (_last(labelled.get("company", [])) if hindsight else ())
             if not ciks:
@@ -188,15 +193,6 @@ class Tickers:
             if end - last > CURRENT and not repeated:
                 days = (end - last).days
                 yield f"rows that bear {ticker} after {iso(last)}, stated {days} days before, are read with hindsight"
-
-    def _labelled(self, ticker: str, as_of: datetime | None) -> dict[str, list[Claim]]:
-        """Return the graph's rows with the ticker that were public by an instant, by kind."""
-        claims: dict[str, list[Claim]] = defaultdict(list)
-        for dataset, label in _LABELS.items():
-            question = _LABELLED.replace("{label}", label)
-            for kind, entity_id, newest in _rows(self._snapshot, dataset, question, as_of, tickers=_spellings(ticker)):
-                claims[kind].append((from_micros(newest), entity_id))
-        return claims
 
 
 def _rows(

@@ -43,7 +43,11 @@ def _year(year: int, days: Mapping[date, Day], bounds: Sequence[int]) -> Svg:
             reached = sum(counts.rows >= bound for bound in bounds) if counts.rows else 0
             shade = math.ceil(reached * SHADES / len(bounds)) if bounds else 0
             css = f"s{shade}{' gap' if counts.gaps else ''}"
-            tooltip = escape(_tooltip(day, counts))
+            parts = [f"{counts.rows:,} rows"]
+            if counts.revisions:
+                parts.append(f"{counts.revisions:,} of them revisions")
+            parts += [f"{count:,} {kind.replace('_', ' ')}" for kind, count in sorted(counts.gaps.items())]
+            tooltip = escape(f"{day:%a %d %b %Y}: {', '.join(parts)}")
             shapes.append(f'<rect class="{css}" x="{x}" y="{y}"><title>{tooltip}</title></rect>')
     weeks = (date(year, 12, 31) - monday).days // DAYS_PER_WEEK + 1
     width, height = weeks * STEP, DAYS_PER_WEEK * STEP
@@ -52,11 +56,3 @@ def _year(year: int, days: Mapping[date, Day], bounds: Sequence[int]) -> Svg:
         f'aria-label="Rows per day of {year}"><rect class="none" y="{MONTH_LABEL_HEIGHT}" width="{width - GAP}" '
         f'height="{height - GAP}" rx="3"/>{"".join(shapes)}</svg>'
     )
-
-
-def _tooltip(day: date, counts: Day) -> str:
-    parts = [f"{counts.rows:,} rows"]
-    if counts.revisions:
-        parts.append(f"{counts.revisions:,} of them revisions")
-    parts += [f"{count:,} {kind.replace('_', ' ')}" for kind, count in sorted(counts.gaps.items())]
-    return f"{day:%a %d %b %Y}: {', '.join(parts)}"

@@ -21,7 +21,7 @@ from pitlake.lake.tables.newest import newest_record
 from pitlake.lake.tables.query import calculator, columns, quoted, reading
 from pitlake.report import at_version, late
 from pitlake.report.anomalies import Anomaly, anomalies
-from pitlake.report.clocks import Clocks, clocks
+from pitlake.report.clocks import clocks
 from pitlake.report.late import LateArrivals
 from pitlake.report.revisions import RevisionCounter, Revisions
 
@@ -148,8 +148,19 @@ def measure(lake: Lake, dataset: Dataset, snapshot: Snapshot, base: Snapshot, at
     files = _files(snapshot, dataset.name)
     with calculator(1) as sql:  # Each additional thread keeps rows in memory.
         seen = clocks(sql, files)
-        revisions, revised_before = _revisions(sql, dataset, files, _files(base, dataset.name))
-        days = _days(sql, dataset, snapshot, seen, revisions)
+        base_files, counter = _files(base, dataset.name), RevisionCounter(sql, dataset)
+        revisions = counter.of(files)
+        revised_before = revisions if base_files == files else counter.of(base_files)
+        gaps: defaultdict[date | None, dict[str, int]] = defaultdict(dict)
+        if gap_files := _files(snapshot, gap_table_name(dataset.name)):
+            query = f"SELECT try_cast(partition AS DATE), gap_type, count(*) FROM {reading(gap_files)} GROUP BY ALL"
+            for day, kind, count in _ask(sql, query):
+                gaps[day][kind] = count
+        rows, revised = seen.days, revisions.by_day
+        days: dict[date | None, Day] = {
+            day: Day(rows.get(day, 0) if day else 0, revised.get(day, 0) if day else 0, gaps.get(day, {}))
+            for day in {*rows, *gaps}
+        }
         undated = days.pop(None, Day()).gaps
         dated = {day: what for day, what in days.items() if day is not None}
         check_reports = at_version.check_reports(lake, dataset.name, snapshot.version)
@@ -173,16 +184,8 @@ def measure(lake: Lake, dataset: Dataset, snapshot: Snapshot, base: Snapshot, at
             check_reports=check_reports,
             examples=_examples(sql, dataset, files, check_reports),
             drift=_drift(sql, dataset, snapshot),
-            columns=_columns(sql, dataset, files, _files(base, dataset.name), lake.added_columns(dataset)),
+            columns=_columns(sql, dataset, files, base_files, lake.added_columns(dataset)),
         )
-
-
-def _revisions(
-    sql: duckdb.DuckDBPyConnection, dataset: Dataset, files: Sequence[DataFile], earlier: Sequence[DataFile]
-) -> tuple[Revisions, Revisions]:
-    counter = RevisionCounter(sql, dataset)
-    revisions = counter.of(files)
-    return revisions, revisions if earlier == files else counter.of(earlier)
 
 
 def _files(snapshot: Snapshot, table: str) -> tuple[DataFile, ...]:
@@ -199,21 +202,6 @@ def _counts(dataset: Dataset, snapshot: Snapshot, revisions: Revisions) -> Count
     rows = sum(file.rows for file in snapshot.files(dataset.name))
     gaps = sum(file.rows for file in snapshot.files(gap_table_name(dataset.name)))
     return Counts(rows=rows, keys=rows - revisions.rows, revised_keys=revisions.keys, gaps=gaps)
-
-
-def _days(
-    sql: duckdb.DuckDBPyConnection, dataset: Dataset, snapshot: Snapshot, seen: Clocks, revisions: Revisions
-) -> dict[date | None, Day]:
-    gap_files = _files(snapshot, gap_table_name(dataset.name))
-    gaps: defaultdict[date | None, dict[str, int]] = defaultdict(dict)
-    if gap_files:
-        query = f"SELECT try_cast(partition AS DATE), gap_type, count(*) FROM {reading(gap_files)} GROUP BY ALL"
-        for day, kind, count in _ask(sql, query):
-            gaps[day][kind] = count
-    rows, revised, every = seen.days, revisions.by_day, {*seen.days, *gaps}
-    return {
-        day: Day(rows.get(day, 0) if day else 0, revised.get(day, 0) if day else 0, gaps.get(day, {})) for day in every
-    }
 
 
 def _reasons(sql: duckdb.DuckDBPyConnection, dataset: Dataset, snapshot: Snapshot) -> list[tuple[str, str, int]]:

@@ -52,7 +52,13 @@ class RevisionCounter:
         if not len(again):
             return Revisions()
         self._sql.register("again", pa.table({"_hashed": again}))
-        return _count_revisions(pa.concat_tables(map(self._repeated_rows, _some(files))))
+        rows = pa.concat_tables(map(self._repeated_rows, _some(files)))
+        upper, lower, moments = (rows[name].to_numpy() for name in ("upper", "lower", "available_at"))
+        order = np.lexsort((moments, lower, upper))
+        is_revision = np.concatenate([[False], (np.diff(upper[order]) == 0) & (np.diff(lower[order]) == 0)])
+        days, counts = np.unique(rows["day"].to_numpy()[order][is_revision], return_counts=True)
+        keys = int(np.count_nonzero(np.diff(is_revision, append=False) & is_revision))
+        return Revisions(dict(zip(days.tolist(), counts.tolist(), strict=True)), keys)
 
     def _repeated_rows(self, files: Sequence[DataFile]) -> pa.Table:
         """Return the rows with a repeated hash, each with a digest of its key and its available_at."""
@@ -67,18 +73,20 @@ class RevisionCounter:
         """Return the hashes of keys that occur more than once, without duplicates."""
         paths = {file.path for file in files}
         self._hashes = {path: hashes for path, hashes in self._hashes.items() if path in paths}
-        self._read([file for file in files if file.path not in self._hashes])
-        file_hashes = (self._hashes[file.path] for file in files)
-        parts = zip(*(np.split(hashes, np.searchsorted(hashes, PARTS)) for hashes in file_hashes), strict=True)
-        return np.concatenate([np.empty(0, np.uint64), *(_again(np.concatenate(part)) for part in parts)])
-
-    def _read(self, files: Sequence[DataFile]) -> None:
-        """Cache the sorted hashes of each file's keys."""
-        for some in _some(files):
+        for some in _some([file for file in files if file.path not in self._hashes]):
             hashed = self._sql.sql(f"SELECT hash({columns(self._dataset.key)}) AS hashed FROM {reading(some)}")
             every = hashed.to_arrow_table()["hashed"].to_numpy()  # The hashes are in the order of the files.
-            parts = np.split(every, np.cumsum([file.rows for file in some])[:-1])
-            self._hashes |= {file.path: np.sort(part) for file, part in zip(some, parts, strict=True)}
+            by_file = np.split(every, np.cumsum([file.rows for file in some])[:-1])
+            self._hashes |= {file.path: np.sort(part) for file, part in zip(some, by_file, strict=True)}
+        file_hashes = (self._hashes[file.path] for file in files)
+        parts = zip(*(np.split(hashes, np.searchsorted(hashes, PARTS)) for hashes in file_hashes), strict=True)
+        repeated_hashes = [np.empty(0, np.uint64)]
+        for part in parts:
+            hashes = np.concatenate(part)
+            hashes.sort()
+            again = hashes[1:][hashes[1:] == hashes[:-1]]
+            repeated_hashes.append(np.compress(np.diff(again, prepend=~again[:1]) != 0, again))
+        return np.concatenate(repeated_hashes)
 
 
 def _some(files: Sequence[DataFile]) -> Iterator[list[DataFile]]:
@@ -86,20 +94,3 @@ def _some(files: Sequence[DataFile]) -> Iterator[list[DataFile]]:
     ends = np.cumsum([file.rows for file in files])
     for _, places in groupby(range(len(files)), lambda place: ends[place] // MOST_ROWS):
         yield [files[place] for place in places]
-
-
-def _again(hashes: Hashes) -> Hashes:
-    """Return the hashes that occur more than once, without duplicates."""
-    hashes.sort()
-    again = hashes[1:][hashes[1:] == hashes[:-1]]
-    return np.compress(np.diff(again, prepend=~again[:1]) != 0, again)
-
-
-def _count_revisions(rows: pa.Table) -> Revisions:
-    """Count the revisions among rows, given a digest of their key."""
-    upper, lower, moments = (rows[name].to_numpy() for name in ("upper", "lower", "available_at"))
-    order = np.lexsort((moments, lower, upper))
-    again = np.concatenate([[False], (np.diff(upper[order]) == 0) & (np.diff(lower[order]) == 0)])
-    days, counts = np.unique(rows["day"].to_numpy()[order][again], return_counts=True)
-    keys = int(np.count_nonzero(np.diff(again, append=False) & again))
-    return Revisions(dict(zip(days.tolist(), counts.tolist(), strict=True)), keys)

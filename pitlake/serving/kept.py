@@ -76,7 +76,16 @@ class KeptSessions:
         try:
             yield session
         finally:
-            self._give_back((of_client, viewpoint, session.version, names), session)
+            key = (of_client, viewpoint, session.version, names)
+            keep = session.is_as_opened and session.resident_bytes() <= MOST_BYTES
+            with self._lock:
+                self._in_use.remove(session)
+                keep = keep and not self._is_closed
+                if keep:
+                    self._idle.append(_Idle(key, session, time.monotonic()))
+            if not keep:
+                session.close()
+            self.sweep()
 
     def close(self) -> None:
         """End every session, including those in use, and keep no more."""
@@ -122,17 +131,6 @@ class KeptSessions:
             raise
         session.close()
         return None
-
-    def _give_back(self, key: _Key, session: Session) -> None:
-        keep = session.is_as_opened and session.resident_bytes() <= MOST_BYTES
-        with self._lock:
-            self._in_use.remove(session)
-            keep = keep and not self._is_closed
-            if keep:
-                self._idle.append(_Idle(key, session, time.monotonic()))
-        if not keep:
-            session.close()
-        self.sweep()
 
 
 def _goes_forward(before: _Key, after: _Key) -> bool:

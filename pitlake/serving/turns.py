@@ -43,9 +43,19 @@ class Turns:
     def turn(self) -> Iterator[None]:
         """Wait for a place for the client of this thread. Raises ServerBusy if it takes too long."""
         mine = _Waiting(client.get())
-        self._queue(mine)
-        if not mine.ready.wait(self._seconds) and self._gave_up(mine):
-            raise ServerBusy(f"no place was free within {self._seconds:.0f} seconds")
+        with self._lock:
+            self._waiting.append(mine)
+            self._hand_out()
+            of_client = sum(waiting.client == mine.client for waiting in self._waiting)
+            if mine in self._waiting and (of_client > self._line or len(self._waiting) > self._in_all):
+                self._waiting.remove(mine)
+                raise ServerBusy(f"{self._line if of_client > self._line else self._in_all} questions are waiting")
+        if not mine.ready.wait(self._seconds):
+            with self._lock:
+                # The turn may have come between the end of the wait and this lock.
+                if mine in self._waiting:
+                    self._waiting.remove(mine)
+                    raise ServerBusy(f"no place was free within {self._seconds:.0f} seconds")
         try:
             yield
         finally:
@@ -54,24 +64,6 @@ class Turns:
                 self._having[mine.client] -= 1
                 self._having += Counter()  # Unary plus removes clients without a turn.
                 self._hand_out()
-
-    def _queue(self, mine: _Waiting) -> None:
-        with self._lock:
-            self._waiting.append(mine)
-            self._hand_out()
-            if mine not in self._waiting:
-                return
-            of_client = sum(waiting.client == mine.client for waiting in self._waiting)
-            if of_client > self._line or len(self._waiting) > self._in_all:
-                self._waiting.remove(mine)
-                raise ServerBusy(f"{self._line if of_client > self._line else self._in_all} questions are waiting")
-
-    def _gave_up(self, mine: _Waiting) -> bool:
-        with self._lock:
-            if mine in self._waiting:
-                self._waiting.remove(mine)
-                return True
-            return False
 
     def _hand_out(self) -> None:
         while self._free and self._waiting:

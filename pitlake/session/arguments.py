@@ -159,7 +159,14 @@ def table(name: object, rows: Any, contracts: Collection[str]) -> tuple[str, pa.
     if not isinstance(name, str) or not name.isidentifier() or plain in _RESERVED.union(contracts, unions()):
         raise BadInput("name", f"{name!r} can't name loaded rows", "give an identifier that is not the name of a view")
     try:
-        arrow = _as_arrow(rows)
+        if isinstance(rows, list):
+            arrow = pa.Table.from_pylist(rows)
+        elif type(rows).__module__.split(".")[0] == "pandas":
+            arrow = pa.Table.from_pandas(rows, preserve_index=False)
+        elif hasattr(rows, "__arrow_c_stream__"):
+            arrow = pa.table(rows)
+        else:
+            raise BadInput("rows", f"is a {type(rows).__name__}", "give an Arrow table, a DataFrame or a list of dicts")
         return name, arrow, sha256_of(arrow)
     except (pa.ArrowException, AttributeError, TypeError, ValueError, OverflowError) as problem:
         raise BadInput("rows", f"are not a table of plain columns ({problem})", "give each column one type") from None
@@ -194,13 +201,3 @@ def hint(
     if meant(name) in bound:
         return f"{name} is called {meant(name)} here: SELECT * FROM {meant(name)}"
     return (only or LOADED) if name else ""
-
-
-def _as_arrow(rows: Any) -> pa.Table:
-    if isinstance(rows, list):
-        return pa.Table.from_pylist(rows)
-    if type(rows).__module__.split(".")[0] == "pandas":
-        return pa.Table.from_pandas(rows, preserve_index=False)
-    if hasattr(rows, "__arrow_c_stream__"):
-        return pa.table(rows)
-    raise BadInput("rows", f"is a {type(rows).__name__}", "give an Arrow table, a DataFrame or a list of dicts")

@@ -61,17 +61,14 @@ def _feed_values(digest: _Hash, values: pa.Array) -> None:
     elif pa.types.is_boolean(kind):
         _feed_bits(digest, values, lambda part: part)
     elif kind in (pa.binary(), pa.large_binary(), pa.string(), pa.large_string()):
-        _feed_texts(digest, values.cast(pa.large_binary()))
+        texts = values.cast(pa.large_binary())
+        digest.update(_plain(pc.binary_length(texts), 8))
+        _, offsets, data = texts.buffers()
+        if len(texts) and data is not None:
+            bounds = memoryview(offsets).cast("q")
+            digest.update(memoryview(data)[bounds[texts.offset] : bounds[texts.offset + len(texts)]])
     else:
         digest.update(_plain(values, kind.byte_width))
-
-
-def _feed_texts(digest: _Hash, values: pa.Array) -> None:
-    digest.update(_plain(pc.binary_length(values), 8))
-    _, offsets, data = values.buffers()
-    if len(values) and data is not None:
-        bounds = memoryview(offsets).cast("q")
-        digest.update(memoryview(data)[bounds[values.offset] : bounds[values.offset + len(values)]])
 
 
 def _plain(values: pa.Array, width: int) -> memoryview:

@@ -120,8 +120,14 @@ class Study:
         in_holdout = self._in_holdout
         if series.dates:
             in_holdout = series.dates[-1] > self.start
-            if in_holdout:
-                self._refuse_dates(name, series.dates)
+            if in_holdout and series.dates[-1] > self.end:
+                raise BadInput("returns", f"trial {name} ends after the holdout", f"end it by {clock.iso(self.end)}")
+            if in_holdout and not self._is_open():
+                step = f"end it by {clock.iso(self.start)}, or {self._way_to_holdout()}"
+                raise BadInput("returns", f"trial {name} reaches into the holdout of study {self.name}", step)
+            if in_holdout and series.dates[0] <= self.start:
+                step = "log the returns before it and those in it as two trials"
+                raise BadInput("returns", f"trial {name} begins before the holdout and ends in it", step)
         dates = [clock.iso(moment) for moment in series.dates]
         self._ledger.add(
             ledger.TRIAL,
@@ -195,17 +201,6 @@ class Study:
     def _is_open(self) -> bool:
         """Return whether the holdout is open. The ledger is checked too, because copies of this study miss the end."""
         return self._in_holdout and all(record.kind != ledger.LEFT for record in self._ledger.records())
-
-    def _refuse_dates(self, name: str, dates: Sequence[datetime]) -> None:
-        """Raise BadInput for returns that reach into a closed holdout, past its end, or across its start."""
-        if dates[-1] > self.end:
-            raise BadInput("returns", f"trial {name} ends after the holdout", f"end it by {clock.iso(self.end)}")
-        if not self._is_open():
-            step = f"end it by {clock.iso(self.start)}, or {self._way_to_holdout()}"
-            raise BadInput("returns", f"trial {name} reaches into the holdout of study {self.name}", step)
-        if dates[0] <= self.start:
-            step = "log the returns before it and those in it as two trials"
-            raise BadInput("returns", f"trial {name} begins before the holdout and ends in it", step)
 
     def _way_to_holdout(self) -> str:
         kinds = {record.kind for record in self._ledger.records()}

@@ -9,7 +9,7 @@ from statistics import median
 from typing import Any
 
 from pitlake import clock
-from pitlake.check.tables import Answer, answer_of, public_from
+from pitlake.check.tables import answer_of, public_from
 from pitlake.errors import BadInput
 from pitlake.studies import overfitting
 from pitlake.studies.ledger import LedgerRecord
@@ -76,13 +76,25 @@ class Returns:
         """
         if frequency is not None and frequency not in PERIODS:
             raise BadInput("frequency", f"{frequency!r} is not a frequency", f"choose one of {', '.join(PERIODS)}")
-        columns = _table(returns).columns
+        one_each = "give a list or a series of one return for each period"
+        is_plain = isinstance(returns, Iterable) and not isinstance(returns, str | bytes | Mapping)
+        if is_plain and type(returns).__module__ == "builtins":
+            returns = list(returns)
+        try:
+            columns = answer_of(returns).columns
+        except BadInput:
+            raise BadInput("returns", "are not a series", one_each) from None
         dated = [name for name, values in columns.items() if any(isinstance(value, date) for value in values)]
         numbers = [name for name in columns if name not in dated]
         if len(dated) > 1 or len(numbers) != 1:
             step = "give one series of returns, or a table of one column of dates and one of returns"
             raise BadInput("returns", f"have the columns {', '.join(columns)}", step)
-        values = _numbers(columns[numbers[0]])
+        try:
+            values = [float("nan") if value is None else float(value) for value in columns[numbers[0]]]
+        except (TypeError, ValueError):
+            raise BadInput("returns", "are not numbers", one_each) from None
+        if not all(map(isfinite, values)):
+            raise BadInput("returns", "have gaps or infinite values", "drop those periods first")
         if len(values) < overfitting.LEAST_PERIODS:
             step = f"give {overfitting.LEAST_PERIODS} or more, one for each period"
             raise BadInput("returns", f"are only {len(values)}", step)
@@ -101,23 +113,3 @@ class Returns:
         if frequency is not None and by_dates not in (None, frequency):
             raise BadInput("frequency", f"is {frequency}, but the dates are one {by_dates} apart", "leave it out")
         return cls([value for _, value in pairs], [moment for moment, _ in pairs], frequency or by_dates)
-
-
-def _table(returns: Any) -> Answer:
-    plain = isinstance(returns, Iterable) and not isinstance(returns, str | bytes | Mapping)
-    if plain and type(returns).__module__ == "builtins":
-        returns = list(returns)
-    try:
-        return answer_of(returns)
-    except BadInput:
-        raise BadInput("returns", "are not a series", "give a list or a series of one return for each period") from None
-
-
-def _numbers(values: list[Any]) -> list[float]:
-    try:
-        numbers = [float("nan") if value is None else float(value) for value in values]
-    except (TypeError, ValueError):
-        raise BadInput("returns", "are not numbers", "give a list or a series of one return for each period") from None
-    if not all(map(isfinite, numbers)):
-        raise BadInput("returns", "have gaps or infinite values", "drop those periods first")
-    return numbers

@@ -163,7 +163,11 @@ def stated_instant(text: Any, form: str = ISO) -> datetime:
 
 def _read(value: Any, form: str, zone: tzinfo | None) -> Reading:
     if hasattr(value, "end_time") and hasattr(value, "freq"):
-        return _of_period(value, zone)
+        # A period is read as its last day. A period within a day is read as the instant after it.
+        first, last = value.start_time, value.end_time
+        if first.normalize() == first and last.date() >= first.date() and last - first > _DAY - timedelta(seconds=1):
+            return _of_day(last.date(), zone)
+        return _of_clock(last.floor("us").to_pydatetime(warn=False) + MICROSECOND, None, zone)
     if isinstance(value, datetime):
         if value != value:  # pandas' NaT
             raise Unreadable("no time")
@@ -181,9 +185,29 @@ def _read(value: Any, form: str, zone: tzinfo | None) -> Reading:
 
 def _spelled(value: Any, form: str) -> _Spelling:
     if form in EPOCH_UNITS:
-        return _counted(value, form)
+        # A count since 1970 in a unit, as a number or its digits.
+        if isinstance(value, bool) or not issubclass(type(value), (str, Number)):
+            raise Unreadable("no number")
+        is_whole = isinstance(value, str) and value.strip().lstrip("-").isdigit()
+        count = int(value) if is_whole else float(value) if isinstance(value, str) else value
+        if count == 0:
+            raise Unset("a placeholder")
+        unit = EPOCH_UNITS[form]
+        if not LEAST_SECONDS <= count * unit / 10**9 < MOST_SECONDS:
+            raise Unreadable("no count of this unit")
+        whole, rest = divmod(count, 1)
+        micros, nanos = divmod(int(whole) * unit, 1000)
+        moment = EPOCH + timedelta(microseconds=micros + int(-(-rest * unit // 1000)))
+        return _Spelling(moment.replace(tzinfo=None), timezone.utc, is_finer=nanos > 0)
     if form not in FORMATS:
-        return _formatted(value, form)
+        width = format_width(form)
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        text = str(value).zfill(width) if isinstance(value, int) and not isinstance(value, bool) else value.strip()
+        if width and len(text) != width:
+            raise Unreadable("no time of this format")
+        moment = datetime.strptime(text, form)  # noqa: DTZ007 - The zone is settled below.
+        return _Spelling(moment.replace(tzinfo=None), moment.tzinfo, has_clock(form))
     if not isinstance(value, str):
         raise Unreadable("no text")
     text = value.strip()
@@ -193,16 +217,6 @@ def _spelled(value: Any, form: str) -> _Spelling:
         raise Unset("a placeholder")
     moment = parsedate_to_datetime(text)
     return _Spelling(moment.replace(tzinfo=None), moment.tzinfo)
-
-
-def _of_period(period: Any, zone: tzinfo | None) -> Reading:
-    """Read a period as its last day. A period within a day is read as the instant after it."""
-    last = period.end_time
-    begins = period.start_time
-    if begins.normalize() == begins and last.date() >= begins.date() and (last - begins) > _DAY - timedelta(seconds=1):
-        return _of_day(last.date(), zone)
-    after = last.floor("us").to_pydatetime(warn=False) + MICROSECOND
-    return _of_clock(after, None, zone)
 
 
 def _iso(text: str) -> _Spelling:
@@ -218,43 +232,11 @@ def _iso(text: str) -> _Spelling:
     digits = (fraction or "").ljust(6, "0")
     clock_time = time(int(clock_text[:2]), int(clock_text[3:]), int(seconds or 0), int(digits[:6]))
     is_finer = bool(digits[6:].strip("0"))
-    return _Spelling(datetime.combine(day, clock_time), _offset(offset), True, seconds is not None, is_finer)
-
-
-def _offset(text: str | None) -> tzinfo | None:
-    if text is None:
-        return None
-    if text[0] not in "+-":
-        return timezone.utc
-    shift = timedelta(hours=int(text[1:3]), minutes=int(text[3:].lstrip(":") or 0))
-    return timezone(shift if text[0] == "+" else -shift)
-
-
-def _counted(value: Any, form: str) -> _Spelling:
-    """Read a count since 1970 in a unit, given as a number or its digits."""
-    if isinstance(value, bool) or not issubclass(type(value), (str, Number)):
-        raise Unreadable("no number")
-    count = value if not isinstance(value, str) else int(value) if value.strip().lstrip("-").isdigit() else float(value)
-    if count == 0:
-        raise Unset("a placeholder")
-    unit = EPOCH_UNITS[form]
-    if not LEAST_SECONDS <= count * unit / 10**9 < MOST_SECONDS:
-        raise Unreadable("no count of this unit")
-    whole, rest = divmod(count, 1)
-    micros, nanos = divmod(int(whole) * unit, 1000)
-    moment = EPOCH + timedelta(microseconds=micros + int(-(-rest * unit // 1000)))
-    return _Spelling(moment.replace(tzinfo=None), timezone.utc, is_finer=nanos > 0)
-
-
-def _formatted(value: Any, form: str) -> _Spelling:
-    width = format_width(form)
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    text = str(value).zfill(width) if isinstance(value, int) and not isinstance(value, bool) else value.strip()
-    if width and len(text) != width:
-        raise Unreadable("no time of this format")
-    moment = datetime.strptime(text, form)  # noqa: DTZ007 - The zone is settled below.
-    return _Spelling(moment.replace(tzinfo=None), moment.tzinfo, has_clock(form))
+    own = None if offset is None else timezone.utc
+    if offset is not None and offset[0] in "+-":
+        shift = timedelta(hours=int(offset[1:3]), minutes=int(offset[3:].lstrip(":") or 0))
+        own = timezone(shift if offset[0] == "+" else -shift)
+    return _Spelling(datetime.combine(day, clock_time), own, True, seconds is not None, is_finer)
 
 
 def has_clock(form: str) -> bool:

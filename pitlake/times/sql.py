@@ -92,9 +92,25 @@ def _stated(column: str, spelled: ColumnForm) -> _Parts:
         has_zone = kind.startswith("TIMESTAMPTZ") or kind.endswith("ZONE")
         wall, own = (wall, f"{whole}::TIMESTAMPTZ") if has_zone else (f"{whole}::TIMESTAMP", own)
     elif form in EPOCH_UNITS:
-        own, finer = _counted_sql(name, form)
+        unit = EPOCH_UNITS[form]
+        if unit == 1:
+            count = f"try_cast({name} AS BIGINT)"
+            micros, finer = f"{count} // 1000", f"{count} % 1000 <> 0"
+        else:
+            count = f"try_cast({name} AS DECIMAL(28, 9))"
+            micros = f"ceil({count} * {unit // 1000})::BIGINT"
+        least, most = LEAST_SECONDS * 10**9 // unit, MOST_SECONDS * 10**9 // unit
+        moment = f"CASE WHEN {count} >= {least} AND {count} < {most} THEN make_timestamptz({micros}) END"
+        own = f"CASE WHEN {count} = 0 THEN TIMESTAMPTZ '1970-01-01 00:00:00+00' ELSE {moment} END"
     elif form != ISO:
-        moment = _formatted_sql(name, kind, form)
+        width = format_width(form)
+        text = f"trim({name})"
+        if kind != "VARCHAR":
+            whole = f"try_cast({name} AS BIGINT)"
+            digits = f"lpad({whole}::VARCHAR, greatest({width}, length({whole}::VARCHAR))::INTEGER, '0')"
+            text = f"CASE WHEN {name} = {whole} THEN {digits} END"
+        parsed = f"try_strptime({text}, '{form.replace(chr(39), chr(39) * 2)}')"
+        moment = f"CASE WHEN length({text}) = {width} THEN {parsed} END" if width else parsed
         day, wall = (day, moment) if has_clock(form) else (f"{moment}::DATE", wall)
     elif kind == "VARCHAR":
         shape = part("shape", column)
@@ -107,31 +123,6 @@ def _stated(column: str, spelled: ColumnForm) -> _Parts:
         own = f"CASE WHEN {shape}.zone <> '' THEN try_cast(concat({text}, {offset}) AS TIMESTAMPTZ) END"
         finer = f"regexp_matches(substr({shape}.fraction, 7), '[1-9]')"
     return [("raw_day", day), ("raw_wall", wall), ("raw_own", own), ("is_finer", finer)]
-
-
-def _counted_sql(name: str, form: str) -> tuple[str, str]:
-    """Return SQL for the instant of a count, and for whether a fraction of a microsecond was cut off."""
-    unit = EPOCH_UNITS[form]
-    if unit == 1:
-        count = f"try_cast({name} AS BIGINT)"
-        micros, finer = f"{count} // 1000", f"{count} % 1000 <> 0"
-    else:
-        count = f"try_cast({name} AS DECIMAL(28, 9))"
-        micros, finer = f"ceil({count} * {unit // 1000})::BIGINT", "false"
-    least, most = LEAST_SECONDS * 10**9 // unit, MOST_SECONDS * 10**9 // unit
-    moment = f"CASE WHEN {count} >= {least} AND {count} < {most} THEN make_timestamptz({micros}) END"
-    return f"CASE WHEN {count} = 0 THEN TIMESTAMPTZ '1970-01-01 00:00:00+00' ELSE {moment} END", finer
-
-
-def _formatted_sql(name: str, kind: str, form: str) -> str:
-    width = format_width(form)
-    text = f"trim({name})"
-    if kind != "VARCHAR":
-        whole = f"try_cast({name} AS BIGINT)"
-        digits = f"lpad({whole}::VARCHAR, greatest({width}, length({whole}::VARCHAR))::INTEGER, '0')"
-        text = f"CASE WHEN {name} = {whole} THEN {digits} END"
-    parsed = f"try_strptime({text}, '{form.replace(chr(39), chr(39) * 2)}')"
-    return f"CASE WHEN length({text}) = {width} THEN {parsed} END" if width else parsed
 
 
 def _dated(column: str, _spelled: ColumnForm) -> _Parts:

@@ -99,40 +99,27 @@ def settled(query: Mapping[str, str]) -> dict[str, str] | None:
 def _moved_to(moment: datetime, query: Mapping[str, str]) -> datetime:
     """Return the instant of a form's controls: its date and time if they were changed, otherwise its slider's day."""
     local = moment.astimezone(NEW_YORK)
-    day, clock_time = _day(query.get("date"), local.date()), _time(query.get("time"), local.time())
-    if (day, clock_time) == (local.date(), local.time()):
-        day = _slid(query.get("day"), local.date())
-    if (day, clock_time) == (local.date(), local.time()):
-        return moment
-    return instant(datetime.combine(day, clock_time, NEW_YORK), "date")
-
-
-def _day(text: str | None, otherwise: date) -> date:
+    local_day, local_time = local.date(), local.time()
     try:
-        return date.fromisoformat(text) if text else otherwise
+        day = date.fromisoformat(query["date"]) if query.get("date") else local_day
     except ValueError:
         raise BadInput("date", "is not a day", "give a date such as 2024-05-22") from None
-
-
-def _slid(text: str | None, otherwise: date) -> date:
-    """Return the day of a slider's position, which counts days as `date.toordinal` does."""
     try:
-        return date.fromordinal(int(text)) if text else otherwise
-    except (ValueError, OverflowError):
-        raise BadInput("day", "is not a day", "give the number of a day, as the slider does") from None
-
-
-def _time(text: str | None, otherwise: time) -> time:
-    """Return the time of a form, to the second.
-
-    A form may show the current time less precisely; then the time was not changed.
-    """
-    try:
-        clock_time = time.fromisoformat(text) if text else otherwise
+        clock_time = time.fromisoformat(query["time"]) if query.get("time") else local_time
     except ValueError:
         raise BadInput("time", "is not a time of day", "give a time such as 16:30") from None
-    same = clock_time == otherwise.replace(microsecond=0)
-    return otherwise if same else clock_time.replace(tzinfo=None)
+    # A form may show the current time less precisely; then the time was not changed.
+    is_unchanged = clock_time == local_time.replace(microsecond=0)
+    clock_time = local_time if is_unchanged else clock_time.replace(tzinfo=None)
+    if (day, clock_time) == (local_day, local_time):
+        try:
+            # A slider's position counts days as `date.toordinal` does.
+            day = date.fromordinal(int(query["day"])) if query.get("day") else local_day
+        except (ValueError, OverflowError):
+            raise BadInput("day", "is not a day", "give the number of a day, as the slider does") from None
+    if (day, clock_time) == (local_day, local_time):
+        return moment
+    return instant(datetime.combine(day, clock_time, NEW_YORK), "date")
 
 
 def forward(at: datetime) -> list[Move]:

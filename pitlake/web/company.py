@@ -192,7 +192,17 @@ def read_company(session: "Session", address: Address) -> CompanyView:
         name: questions.rows(question.ask(session, company.company))
         for name, question in questions.all_questions().items()
     }
-    own = [_own_rows(session, contract, company.company) for contract in own_tables(session.contracts)]
+    own = []
+    for contract in own_tables(session.contracts):
+        days = [each.name for each in contract.columns if each.type == "date" and each.name in contract.key]
+        order = ", ".join(f"{identifier(name)} DESC" for name in (*days, AVAILABLE_AT))
+        of_company = f"FROM {identifier(contract.name)} WHERE {OWNERS[owner(contract)]}"
+        limited = f"{of_company} ORDER BY {order}, evidence LIMIT {OWN_ROWS}"
+        result = session.sql(limited, {COMPANY: company.company})
+        plumbing = {contract.entity, owner(contract), "evidence"}
+        columns = [name for name in result.columns if name not in plumbing and not name.startswith(AVAILABLE_AT)]
+        columns.sort(key=lambda name: name not in contract.key)
+        own.append(OwnRows(contract.name, contract.title, columns[:OWN_COLUMNS], questions.rows(result)))
     notes = company.notes_on(labels=True)
     return CompanyView(
         address=address, ciks=company.ciks, notes=notes, own=[table for table in own if table.rows], **rows
@@ -202,17 +212,6 @@ def read_company(session: "Session", address: Address) -> CompanyView:
 def own_tables(contracts: Mapping[str, "Dataset"]) -> list["Dataset"]:
     """Return the mounted tables that name companies."""
     return [each for each in contracts.values() if each.group == "mounted" and owner(each)]
-
-
-def _own_rows(session: "Session", contract: "Dataset", company: str) -> OwnRows:
-    days = [each.name for each in contract.columns if each.type == "date" and each.name in contract.key]
-    order = ", ".join(f"{identifier(name)} DESC" for name in (*days, AVAILABLE_AT))
-    rows = f"FROM {identifier(contract.name)} WHERE {OWNERS[owner(contract)]}"
-    result = session.sql(f"{rows} ORDER BY {order}, evidence LIMIT {OWN_ROWS}", {COMPANY: company})
-    plumbing = {contract.entity, owner(contract), "evidence"}
-    columns = [name for name in result.columns if name not in plumbing and not name.startswith(AVAILABLE_AT)]
-    columns.sort(key=lambda name: name not in contract.key)
-    return OwnRows(contract.name, contract.title, columns[:OWN_COLUMNS], questions.rows(result))
 
 
 def _place(item: str) -> int:

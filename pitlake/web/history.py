@@ -106,12 +106,9 @@ def number(query: Mapping[str, str]) -> Number:
 def history(session: "Session", chosen: Number) -> NumberHistory:
     """Read the history of a number. Raises the errors of a session."""
     revisions = rows(session.sql(chosen.sql))
-    return NumberHistory(chosen, revisions, _neighbours(session, chosen) if chosen.day else [])
-
-
-def _neighbours(session: "Session", chosen: Number) -> list[tuple[date, datetime, float]]:
     day, since = chosen.day, chosen.key.get("period_start")
-    assert day is not None  # noqa: S101 - asked for with a day alone
+    if day is None:
+        return NumberHistory(chosen, revisions, [])
     values = rows(session.sql(chosen.neighbours_sql))
     if since is not None:
         length = (day - date.fromisoformat(since)).days
@@ -119,7 +116,8 @@ def _neighbours(session: "Session", chosen: Number) -> list[tuple[date, datetime
             value for value in values if value.since and abs((value.about - value.since).days - length) <= _SAME_LENGTH
         ]
     near = sorted({value.about for value in values}, key=lambda about: (abs((about - day).days), about))[:NEIGHBOURS]
-    return [(value.about, value.available_at, float(value.value)) for value in values if value.about in near]
+    neighbours = [(value.about, value.available_at, float(value.value)) for value in values if value.about in near]
+    return NumberHistory(chosen, revisions, neighbours)
 
 
 def _is(dataset: Dataset, name: str, value: str | None) -> str:

@@ -164,13 +164,28 @@ class Mount:
     @cached_property
     def dataset(self) -> Dataset:
         """Return the contract of the dataset. Raises BadInput."""
+        times = (NO_TIME, UNSET_TIME, BAD_TIME, FUTURE) if self.available_at else ()
+        unreadable = (
+            GapRule(type="unverifiable", reason=UNREADABLE.format(name), when=f"`{name}` has a value of another type")
+            for name in (mounted.column.name for mounted in self.columns)
+            if name != self.available_at or name in self.key
+        )
+        required_names = (*self.key, self.available_at)
         try:
+            columns = tuple(
+                replace(
+                    column,
+                    meaning=column.meaning or _MEANINGS[column.name == self.valid_at],
+                    required=column.name in required_names,
+                )
+                for column in (mounted.column for mounted in self.columns)
+            )
             return Dataset(
                 name=self.name,
                 title=self.title or f"Mounted table {self.name}",
                 summary=self.summary or "A table that was mounted in this lake.",
                 availability=self._availability(),
-                columns=tuple(self._of_dataset(mounted.column) for mounted in self.columns),
+                columns=columns,
                 key=self.key,
                 entity=self.key[0],
                 identity=tuple(dict.fromkeys((*self.key, *self.dating, *((self.until,) if self.until else ())))),
@@ -179,7 +194,7 @@ class Mount:
                 newer_by=self.dating[:1],
                 trusts_dates=self.trust_dates,
                 source_tag="provider_metadata",
-                gap_rules=self._gap_rules(),
+                gap_rules=(NO_KEY, *times, DELETED, *unreadable),
                 group="mounted",
                 lane=2,
                 partitioned=False,
@@ -187,10 +202,6 @@ class Mount:
             )
         except ValueError as error:
             raise BadInput("the contract", str(error).partition(": ")[2], _EDIT) from None
-
-    def _of_dataset(self, column: Column) -> Column:
-        meaning = column.meaning or _MEANINGS[column.name == self.valid_at]
-        return replace(column, meaning=meaning, required=column.name in (*self.key, self.available_at))
 
     def _availability(self) -> str:
         if not self.available_at:
@@ -204,15 +215,6 @@ class Mount:
             f"{known_at}{lag}; a date counts at its end in {self.zone}. {ends}"
             f"A row {later} counts from the mount that first read it."
         )
-
-    def _gap_rules(self) -> tuple[GapRule, ...]:
-        times = (NO_TIME, UNSET_TIME, BAD_TIME, FUTURE) if self.available_at else ()
-        unreadable = (
-            GapRule(type="unverifiable", reason=UNREADABLE.format(name), when=f"`{name}` has a value of another type")
-            for name in (mounted.column.name for mounted in self.columns)
-            if name != self.available_at or name in self.key
-        )
-        return (NO_KEY, *times, DELETED, *unreadable)
 
 
 def known_zone(name: str) -> str:
@@ -290,26 +292,21 @@ def parse(content: bytes, place: str) -> Mount:
     """Parse a contract's file. Raises BadInput with the file and the field."""
     try:
         facts = tomllib.loads(content.decode())
-        columns = _checked(facts, "columns", list)
-        return Mount(
-            columns=tuple(_column(number, facts_of) for number, facts_of in enumerate(columns, 1)),
-            key=tuple(_checked(facts, "key", list)),
-            **{name: tuple(_checked(facts, name, list)) for name in _LISTS[2:] if name in facts} | _options(facts),
-        )
+        columns = [_column(number, column) for number, column in enumerate(_checked(facts, "columns", list), 1)]
+        key = _checked(facts, "key", list)
+        lists = {name: tuple(_checked(facts, name, list)) for name in _LISTS[2:] if name in facts}
+        options = {option.name: option for option in fields(Mount) if option.name not in _LISTS}
+        _refuse_others(facts, (*options, *_LISTS))
+        option_values = {
+            name: _checked(facts, name, KINDS.get(name, str))
+            for name, option in options.items()
+            if name in facts or option.default is MISSING
+        }
+        return Mount(columns=tuple(columns), key=tuple(key), **lists | option_values)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadInput(place, f"is not TOML: {error}", _EDIT) from None
     except BadInput as error:
         raise BadInput(place, f"{error.field}: {error.problem}", error.next_step or _EDIT) from None
-
-
-def _options(facts: Mapping[str, Any]) -> dict[str, Any]:
-    options = {option.name: option for option in fields(Mount) if option.name not in _LISTS}
-    _refuse_others(facts, (*options, *_LISTS))
-    return {
-        name: _checked(facts, name, KINDS.get(name, str))
-        for name, option in options.items()
-        if name in facts or option.default is MISSING
-    }
 
 
 def _column(number: int, facts: Any) -> MountedColumn:

@@ -96,16 +96,41 @@ def read_files(
     connection: duckdb.DuckDBPyConnection, files: list[str], label: str, is_text: IsText, scratch: Path
 ) -> Rows:
     """Return the rows of files of one format. Text formats are parsed once, into `scratch`. Raises BadInput."""
+    endings = {Path(file.removesuffix(".gz")).suffix.lower() for file in files}
+    spellings = {ENDINGS.get(ending, ending) for ending in endings}
+    if len(spellings) != 1 or not spellings <= READERS.keys():
+        names = ", ".join((*READERS, *ENDINGS))
+        problem = f"files that end in {' and '.join(sorted(endings))}"
+        raise BadInput("the table", problem, f"give files that end in one of {names}")
     # DuckDB treats a path as a pattern, which may match another file.
-    ending, spelled = _ending(files), "[" + ", ".join(literal(escape(file)) for file in files) + "]"
+    ending, spelled = spellings.pop(), "[" + ", ".join(literal(escape(file)) for file in files) + "]"
     if ending not in TYPES_OF:
         return Rows(READERS[ending].format(files=spelled, types=""), label, _digest(files), _zones(files))
     types = types_of(connection, READERS[ending].format(files=spelled, types=""))
     if ending == ".jsonl":
-        _refuse_names_that_differ_in_case(connection, spelled, types)
+        # Of fields such as `k` and `K`, DuckDB renames one to `K_1` and then finds no value for it.
+        lower = {name.lower() for name in types}
+        for name in types:
+            match = re.fullmatch(r"(.+)_\d+", name)
+            if match is None or match[1].lower() not in lower:
+                continue
+            has_it = f"coalesce(bool_or(list_contains(json_keys(json), {literal(name)})), false)"
+            if connection.sql(f"SELECT {has_it} FROM read_ndjson_objects({spelled})").fetchall() == [(False,)]:
+                raise BadInput("columns", f"fields called {match[1]} differ only in case", "rename one of them")
     else:
         for file in files:
-            _refuse_skipped_rows(connection, file)
+            # DuckDB takes rows at the start of a file for titles, if a later row has more fields.
+            place = literal(escape(file))
+            sniffed = connection.sql(f"SELECT Delimiter, SkipRows FROM sniff_csv({place}, sample_size = -1)")
+            ((delimiter, skipped),) = sniffed.fetchall()
+            as_lines = "auto_detect = false, header = false, delim = '\x01', quote = '', escape = ''"
+            lines = f"read_csv({place}, {as_lines}, columns = {{'line': 'VARCHAR'}})"
+            for (line,) in connection.sql(f"FROM {lines} LIMIT {skipped}").fetchall():
+                if sum(bool(field.strip()) for field in (line or "").split(delimiter.replace("\\t", "\t"))) > 1:
+                    problem = (
+                        f"{Path(file).name} has lines of fewer fields before the names of columns, such as {line!r}"
+                    )
+                    raise BadInput("the table", problem, "give every line as many fields, or remove these lines")
     # Times and UUIDs stay as written. DuckDB drops the offsets of times if some in a column have none.
     types = {
         name: "VARCHAR" if is_text(name, kind) or kind.startswith(("TIME", "UUID")) else kind
@@ -142,45 +167,8 @@ def _zones(files: list[str]) -> dict[str, str]:
     return {name: zone for schema in schemas for name, zone in zones_of(schema).items()}
 
 
-def _refuse_names_that_differ_in_case(
-    connection: duckdb.DuckDBPyConnection, files: str, names: Collection[str]
-) -> None:
-    """Raise BadInput for fields such as `k` and `K`: DuckDB renames one to `K_1` and then finds no value for it."""
-    lower = {name.lower() for name in names}
-    for name in names:
-        match = re.fullmatch(r"(.+)_\d+", name)
-        if match is None or match[1].lower() not in lower:
-            continue
-        has_it = f"coalesce(bool_or(list_contains(json_keys(json), {literal(name)})), false)"
-        if connection.sql(f"SELECT {has_it} FROM read_ndjson_objects({files})").fetchall() == [(False,)]:
-            raise BadInput("columns", f"fields called {match[1]} differ only in case", "rename one of them")
-
-
-def _refuse_skipped_rows(connection: duckdb.DuckDBPyConnection, file: str) -> None:
-    """Raise BadInput if DuckDB takes rows at the start of a file for titles, because a later row has more fields."""
-    place = literal(escape(file))
-    sniffed = connection.sql(f"SELECT Delimiter, SkipRows FROM sniff_csv({place}, sample_size = -1)")
-    ((delimiter, skipped),) = sniffed.fetchall()
-    as_lines = "auto_detect = false, header = false, delim = '\x01', quote = '', escape = ''"
-    lines = f"read_csv({place}, {as_lines}, columns = {{'line': 'VARCHAR'}})"
-    for (line,) in connection.sql(f"FROM {lines} LIMIT {skipped}").fetchall():
-        if sum(bool(field.strip()) for field in (line or "").split(delimiter.replace("\\t", "\t"))) > 1:
-            problem = f"{Path(file).name} has lines of fewer fields before the names of columns, such as {line!r}"
-            raise BadInput("the table", problem, "give every line as many fields, or remove these lines")
-
-
 def no_file(place: str) -> BadInput:
     return BadInput("the table", f"there is no file {place}", "give a path, or a pattern such as 'days/*.parquet'")
-
-
-def _ending(files: list[str]) -> str:
-    endings = {Path(file.removesuffix(".gz")).suffix.lower() for file in files}
-    spellings = {ENDINGS.get(ending, ending) for ending in endings}
-    if len(spellings) != 1 or not spellings <= READERS.keys():
-        names = ", ".join((*READERS, *ENDINGS))
-        problem = f"files that end in {' and '.join(sorted(endings))}"
-        raise BadInput("the table", problem, f"give files that end in one of {names}")
-    return spellings.pop()
 
 
 def _digest(files: list[str]) -> str:

@@ -54,9 +54,6 @@ class IcebergTable:
             return catalog.load_table(choose_table(self.name, names))
         from pyiceberg.table import StaticTable
 
-        return StaticTable.from_metadata(str(self._newest_metadata()))
-
-    def _newest_metadata(self) -> Path:
         by_number: dict[int, list[Path]] = {}
         for file in Path(self.place, "metadata").glob(METADATA):
             if found_number := _NUMBER.match(file.name):
@@ -65,7 +62,7 @@ class IcebergTable:
         if len(newest) != 1:
             problem = f"{self.place} has {len(newest)} newest metadata files"
             raise BadInput("the table", problem, f"name the table in its catalog: {SCHEME}://CATALOG")
-        return newest[0]
+        return StaticTable.from_metadata(str(newest[0]))
 
 
 def catalog_of(url: str) -> "Catalog":

@@ -230,24 +230,19 @@ def _agreed(reader: Source, previous: Mount, wish: Wish) -> Mount:
     return previous
 
 
-def _refuse_other_columns(mount: Mount, files: Sequence[DataFile]) -> None:
-    """Raise BadInput if the contract lacks a column that the lake stores, or has another type for it."""
-    types = {field.name: field.type for field in mount.dataset.arrow_schema}
-    for field in parquet.read_schema(files[-1].path) if files else ():
-        its_type = types.get(field.name, "no such column")
-        if its_type != field.type:
-            problem = f"the lake stores {field.name} as {field.type}, and the contract has {its_type}"
-            next_step = f"change {contract.key_of(mount.name)} back, or mount the table under another name"
-            raise BadInput("columns", problem, next_step)
-
-
 def _publish(doors: Doors, table: MountReading, *, is_new: bool) -> Mounted:
     mount, place = table.mount, contract.key_of(table.mount.name)
     label = re.sub(r"[^A-Za-z0-9_.-]+", "-", table.source.label)[:60]
     run_id = f"mount-{label}-{table.source.digest[:16] or 'memory'}-{uuid4().hex[:8]}"
     with doors.stage(mount.dataset, run_id) as stage:
         files = doors.files(mount.name)
-        _refuse_other_columns(mount, files)
+        # The contract must have every column that the lake stores, with the same type.
+        types = {field.name: field.type for field in mount.dataset.arrow_schema}
+        for field in parquet.read_schema(files[-1].path) if files else ():
+            its_type = types.get(field.name, "no such column")
+            if its_type != field.type:
+                problem = f"the lake stores {field.name} as {field.type}, and the contract has {its_type}"
+                raise BadInput("columns", problem, f"change {place} back, or mount the table under another name")
         table.stage_into(stage, doors.progress)
         deletions = table.deletions(stage.load(), files)
         stage.add(None, None, deletions, extracted=len(deletions))

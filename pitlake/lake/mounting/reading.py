@@ -1,6 +1,6 @@
 """Reads a table by its contract. Its rows are typed, dated, and checked as a whole before anything is staged."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -17,7 +17,7 @@ from pitlake.lake.mounting import contract
 from pitlake.lake.mounting.contract import Mount, MountedColumn
 from pitlake.lake.mounting.rows import literal
 from pitlake.lake.mounting.source import EXAMPLES, LONGEST_EXAMPLE, LOOKED_AT, NAIVE, REAL, Source, Survey
-from pitlake.lake.publishing.match_keys import REFUSED, Hashes, repeated
+from pitlake.lake.publishing.match_keys import REFUSED, repeated
 from pitlake.lake.publishing.stage import Stage, Staged, StagedGap, staged_schema
 from pitlake.lake.storage.manifest import DataFile
 from pitlake.lake.tables.query import columns, quoted, reading
@@ -91,8 +91,21 @@ class MountReading:
         if not self.source.connection.execute(readable).fetchall():
             next_step = "name other columns for the key and the knowledge time, or the times' format with --time-format"
             raise BadInput("the table", f"no row can be mounted ({self._words()})", next_step)
-        self._refuse_many_gaps()
-        self._refuse_rounded_keys()
+        counts = {reason: count for reason, count in self._reasons() if reason != FUTURE.reason}
+        refused, total = sum(counts.values()), self.rows
+        if refused >= LEAST_REFUSED and refused > self.mount.most_refused * total:
+            problem = f"{refused:,} of {total:,} rows can't be mounted ({self._words()})"
+            next_step = "correct the options, such as --time-format, or allow a share of gaps with --most-refused 0.5"
+            raise BadInput("the table", problem, next_step)
+        for mounted in self.mount.columns:
+            name, kind = quoted(mounted.source), self.source.types[mounted.source]
+            if mounted.column.name not in self.mount.key or kind not in REAL:
+                continue
+            is_rounded = f"isfinite({name}) AND abs({name}) >= {2**53 if kind == 'DOUBLE' else 2**24}"
+            text = f"SELECT 1 FROM {self.source.rows} WHERE {is_rounded} LIMIT 1"
+            if self.source.connection.execute(text).fetchall():
+                problem = f"{mounted.source} has numbers so large that floats round them, so two rows may look like one"
+                raise BadInput("key", problem, "store the column as integers or texts")
         self._refuse_two_contents()
 
     def _survey(self, mounted: MountedColumn) -> Survey:
@@ -161,41 +174,20 @@ class MountReading:
                 )
         return forms
 
-    def _refuse_many_gaps(self) -> None:
-        """Raise BadInput if more rows are refused than the contract allows."""
-        counts = {reason: count for reason, count in self._reasons() if reason != FUTURE.reason}
-        refused, total = sum(counts.values()), self.rows
-        if refused < LEAST_REFUSED or refused <= self.mount.most_refused * total:
-            return
-        problem = f"{refused:,} of {total:,} rows can't be mounted ({self._words()})"
-        next_step = "correct the options, such as --time-format, or allow a share of gaps with --most-refused 0.5"
-        raise BadInput("the table", problem, next_step)
-
     @cached_property
     def rows(self) -> int:
         """Return the number of rows of the table."""
         return int(self.source.connection.execute(f"SELECT count(*) FROM {self.source.rows}").fetchall()[0][0])
 
     def _words(self) -> str:
-        return "; ".join(f"{count:,} rows: {reason}{self._such_as(reason)}" for reason, count in self._reasons())
-
-    def _such_as(self, reason: str) -> str:
-        is_refused = f"{GAP} = {literal(reason)}"
-        text = f"SELECT DISTINCT {REFUSED_VALUE} FROM {self._statements} WHERE {is_refused} LIMIT {EXAMPLES}"
-        values = sorted(value for (value,) in self.source.connection.execute(text).fetchall() if value)
-        return f", such as {', '.join(values)}" if values else ""
-
-    def _refuse_rounded_keys(self) -> None:
-        """Raise BadInput if a key has whole numbers that floats round, because different keys could become equal."""
-        for mounted in self.mount.columns:
-            name, kind = quoted(mounted.source), self.source.types[mounted.source]
-            if mounted.column.name not in self.mount.key or kind not in REAL:
-                continue
-            is_rounded = f"isfinite({name}) AND abs({name}) >= {2**53 if kind == 'DOUBLE' else 2**24}"
-            text = f"SELECT 1 FROM {self.source.rows} WHERE {is_rounded} LIMIT 1"
-            if self.source.connection.execute(text).fetchall():
-                problem = f"{mounted.source} has numbers so large that floats round them, so two rows may look like one"
-                raise BadInput("key", problem, "store the column as integers or texts")
+        parts = []
+        for reason, count in self._reasons():
+            is_refused = f"{GAP} = {literal(reason)}"
+            text = f"SELECT DISTINCT {REFUSED_VALUE} FROM {self._statements} WHERE {is_refused} LIMIT {EXAMPLES}"
+            values = sorted(value for (value,) in self.source.connection.execute(text).fetchall() if value)
+            such_as = f", such as {', '.join(values)}" if values else ""
+            parts.append(f"{count:,} rows: {reason}{such_as}")
+        return "; ".join(parts)
 
     def _refuse_two_contents(self) -> None:
         instant = f", {AVAILABLE_AT}" if self.mount.available_at else ""
@@ -207,7 +199,17 @@ class MountReading:
             if mounted.column.name in self.mount.key and self.source.types[mounted.source] != "VARCHAR"
         )
         content = ", ".join([*(quoted(mounted.column.name) for mounted in self.mount.columns), *raw])
-        suspects = self._stated_several_times(by, content)
+        # The hashes of the statements with several contents. Grouping by the columns themselves takes several times as
+        # long, and most tables have no such rows.
+        hashes = f"hash({by}) AS statement, hash({content}) AS content"
+        text = f"SELECT {hashes} FROM {self._statements} WHERE {GAP} IS NULL"
+        batches = [*self.source.connection.sql(text).to_arrow_reader(AT_ONCE)]
+        statements, contents = (np.concatenate([batch[place].to_numpy() for batch in batches]) for place in range(2))
+        places = repeated(statements)
+        places = places[np.argsort(statements[places])]
+        first, second = places[:-1], places[1:]
+        is_suspect = (statements[first] == statements[second]) & (contents[first] != contents[second])
+        suspects = np.unique(statements[first][is_suspect])
         if not len(suspects):
             return
         self.source.connection.register("suspects", pa.table({"suspect": suspects}))
@@ -220,20 +222,6 @@ class MountReading:
             of = " and known at the same time" if self.mount.available_at else ""
             problem = f"rows with the same key{of} differ, such as {', '.join(text for (text,) in examples)}"
             raise BadInput("key", problem, "name more columns, or the column with the times at which rows became known")
-
-    def _stated_several_times(self, by: str, content: str) -> Hashes:
-        """Return the hashes of these columns that occur with several contents. Grouping by the columns themselves takes
-        several times as long, and most tables have no such rows.
-        """
-        hashes = f"hash({by}) AS statement, hash({content}) AS content"
-        text = f"SELECT {hashes} FROM {self._statements} WHERE {GAP} IS NULL"
-        batches = [*self.source.connection.sql(text).to_arrow_reader(AT_ONCE)]
-        statements, contents = (np.concatenate([batch[place].to_numpy() for batch in batches]) for place in range(2))
-        places = repeated(statements)
-        places = places[np.argsort(statements[places])]
-        first, second = places[:-1], places[1:]
-        is_suspect = (statements[first] == statements[second]) & (contents[first] != contents[second])
-        return np.unique(statements[first][is_suspect])
 
     def _reasons(self) -> list[tuple[str, int]]:
         refused = f"FROM {self._statements} WHERE {GAP} IS NOT NULL"
@@ -392,7 +380,11 @@ class MountReading:
             table = pa.Table.from_batches([batch])
             is_row = pc.is_null(table[REASON])
             others = table.select((REASON, VALUE, "evidence")).filter(pc.invert(is_row)).to_pylist()
-            gaps = [_gap_of(row) for row in others]
+            gaps = []
+            for row in others:
+                type_of = FUTURE.type if row[REASON] == FUTURE.reason else contract.NO_TIME.type
+                value = f"{REFUSED}{row[VALUE]}" if row[VALUE] is not None else ""
+                gaps.append(StagedGap(type_of, row[REASON], f"{row['evidence']}{value}"))
             rows = (table.filter(is_row) if gaps else table).select(schema.names).cast(schema)
             stage.add(None, rows, gaps, extracted=table.num_rows)
             done += table.num_rows
@@ -425,9 +417,3 @@ class MountReading:
 
 def _as_text(column: str) -> str:
     return f"coalesce({quoted(column)}::VARCHAR, '')"
-
-
-def _gap_of(row: Mapping[str, str]) -> StagedGap:
-    type_of = FUTURE.type if row[REASON] == FUTURE.reason else contract.NO_TIME.type
-    value = f"{REFUSED}{row[VALUE]}" if row[VALUE] is not None else ""
-    return StagedGap(type_of, row[REASON], f"{row['evidence']}{value}")

@@ -58,8 +58,11 @@ class Source:
     def type_of(self, column: str) -> str:
         """Return the lake's type for a column. Raises BadInput for a column that can't be stored."""
         kind = self.types[column]
-        if kind == "VARCHAR" and self._holds_clock_times(column):
-            kind = "TIMESTAMP"
+        if kind == "VARCHAR" and self.resembles_times(column, LOOKED_AT):
+            form = ColumnForm("VARCHAR", has_unset=False)
+            surveys = (self.survey(column, form, most) for most in (LOOKED_AT, None))
+            if all(each.has_clock_or_midnight and not each.days and not each.unreadable for each in surveys):
+                kind = "TIMESTAMP"
         if _WHOLE.fullmatch(kind):
             return "int"
         if kind in REAL or kind.startswith("DECIMAL"):
@@ -87,7 +90,21 @@ class Source:
         """
         question = (column, form, most)
         if question not in self._surveys:
-            self._surveys[question] = self._count(column, times or in_sql(self._values(column, most), {column: form}))
+            instant, end, clock, unset, no_zone = (
+                part(name, column) for name in ("instant", "end", "has_clock", "is_unset", "lacks_zone")
+            )
+            conditions = (
+                f"NOT {clock} AND {end} IS NOT NULL",
+                f"{clock} AND {end} IS NOT NULL AND NOT {no_zone}",
+                f"{clock} AND {instant} IS NOT NULL AND ({end} IS NULL OR {no_zone})",
+                no_zone,
+                unset,
+                f"{instant} IS NULL AND NOT {unset}",
+            )
+            counts = ", ".join(f"count(*) FILTER ({condition})" for condition in conditions)
+            rows = times or in_sql(self._values(column, most), {column: form})
+            text = f"SELECT {counts} FROM {rows} WHERE {quoted(column)} IS NOT NULL"
+            self._surveys[question] = Survey(*self.connection.execute(text).fetchall()[0])
         return self._surveys[question]
 
     def resembles_times(self, column: str, most: int) -> bool:
@@ -100,34 +117,10 @@ class Source:
         limit = f" LIMIT {most}" if most else ""
         return f"(SELECT {quoted(column)} FROM {self.rows} WHERE {quoted(column)} IS NOT NULL{limit})"
 
-    def _count(self, column: str, times: str) -> "Survey":
-        instant, end, clock, unset, no_zone = (
-            part(name, column) for name in ("instant", "end", "has_clock", "is_unset", "lacks_zone")
-        )
-        conditions = (
-            f"NOT {clock} AND {end} IS NOT NULL",
-            f"{clock} AND {end} IS NOT NULL AND NOT {no_zone}",
-            f"{clock} AND {instant} IS NOT NULL AND ({end} IS NULL OR {no_zone})",
-            no_zone,
-            unset,
-            f"{instant} IS NULL AND NOT {unset}",
-        )
-        counts = ", ".join(f"count(*) FILTER ({condition})" for condition in conditions)
-        text = f"SELECT {counts} FROM {times} WHERE {quoted(column)} IS NOT NULL"
-        return Survey(*self.connection.execute(text).fetchall()[0])
-
     def examples(self, column: str) -> str:
         """Return the first values of a column for an error message."""
         query = f"SELECT DISTINCT {quoted(column)} FROM {self.rows} WHERE {quoted(column)} IS NOT NULL LIMIT {EXAMPLES}"
         return ", ".join(str(value)[:LONGEST_EXAMPLE] for (value,) in self.connection.execute(query).fetchall())
-
-    def _holds_clock_times(self, column: str) -> bool:
-        """Return whether a text column contains only timestamps."""
-        if not self.resembles_times(column, LOOKED_AT):
-            return False
-        form = ColumnForm("VARCHAR", has_unset=False)
-        surveys = (self.survey(column, form, most) for most in (LOOKED_AT, None))
-        return all(each.has_clock_or_midnight and not each.days and not each.unreadable for each in surveys)
 
 
 @dataclass(frozen=True)
@@ -204,7 +197,18 @@ def opened(table: Any, *, named_by: Mapping[str, str] | None = None, is_text: Is
             if isinstance(place, (str, Path)):
                 rows = find_origin(str(place), name, is_text).read(connection, Path(scratch))
             else:
-                rows = _of_frame(connection, table)
+                frame = _without_periods(table)
+                if not hasattr(frame, "__arrow_c_stream__"):
+                    problem = f"a {type(frame).__name__} is not a table"
+                    raise BadInput("the table", problem, "give a path, or a frame of Arrow, polars or pandas")
+                try:
+                    arrow_table = pa.table(frame)
+                except (pa.ArrowException, TypeError, ValueError) as error:
+                    problem = f"is not a frame that Arrow can read: {error}"
+                    raise BadInput("the table", problem, "each column needs values of one type") from error
+                connection.register("frame", arrow_table)
+                label = f"a frame of {type(frame).__module__.partition('.')[0]}"
+                rows = Rows("frame", label, zones=zones_of(arrow_table.schema))
             enums = [name for name, kind in types_of(connection, rows.sql).items() if kind.startswith("ENUM(")]
             as_texts = ", ".join(f"{quoted(name)}::VARCHAR AS {quoted(name)}" for name in enums)
             replaced = f" REPLACE ({as_texts})" if enums else ""
@@ -245,20 +249,6 @@ def _with_names(source: Source, named_by: Mapping[str, str]) -> Source:
         f"CREATE VIEW named AS SELECT md5({content}::VARCHAR) || '-' || {number} AS {ROW}, * FROM {source.rows}"
     )
     return replace(source, types={ROW: "VARCHAR", **source.types}, rows="named")
-
-
-def _of_frame(connection: duckdb.DuckDBPyConnection, frame: Any) -> Rows:
-    frame = _without_periods(frame)
-    if not hasattr(frame, "__arrow_c_stream__"):
-        problem = f"a {type(frame).__name__} is not a table"
-        raise BadInput("the table", problem, "give a path, or a frame of Arrow, polars or pandas")
-    try:
-        rows = pa.table(frame)
-    except (pa.ArrowException, TypeError, ValueError) as error:
-        problem = f"is not a frame that Arrow can read: {error}"
-        raise BadInput("the table", problem, "each column needs values of one type") from error
-    connection.register("frame", rows)
-    return Rows("frame", f"a frame of {type(frame).__module__.partition('.')[0]}", zones=zones_of(rows.schema))
 
 
 def _without_periods(frame: Any) -> Any:

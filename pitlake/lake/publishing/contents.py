@@ -4,7 +4,7 @@ A content hash covers the whole identity of a row. If all stored contents of an 
 new to it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -40,7 +40,13 @@ def compare(
     available: the staged instants. until: the instant after which stored contents are not considered staged.
     """
     words, is_stored = _words(content_hash), np.zeros(len(content_hash), bool)
-    spans = _spans(files)
+    # No two spans have rows of the same time, unless that would give too many spans.
+    spans: list[list[DataFile]] = []
+    for file in sorted(files, key=lambda file: file.lo):
+        if spans and (len(spans) == MOST_SPANS or file.lo <= max(member.hi for member in spans[-1])):
+            spans[-1].append(file)
+        else:
+            spans.append([file])
     number = np.searchsorted([clock.micros(span[0].lo) for span in spans], available, "right").astype(np.uint16)
     order = np.argsort(number, kind="stable")
     edges = np.searchsorted(number[order], np.arange(1, len(spans) + 2))
@@ -73,17 +79,6 @@ def compare(
     unmatched = np.concatenate(each(others, range(len(spans))))
     fixed = pa.Array.from_buffers(pa.binary(HASH_BYTES), len(unmatched), [None, pa.py_buffer(unmatched.tobytes())])
     return Comparison(is_stored, fixed.cast(pa.binary()))
-
-
-def _spans(files: Iterable[DataFile]) -> list[list[DataFile]]:
-    """Group files so that no two groups have rows of the same time, unless that would give too many groups."""
-    spans: list[list[DataFile]] = []
-    for file in sorted(files, key=lambda file: file.lo):
-        if spans and (len(spans) == MOST_SPANS or file.lo <= max(member.hi for member in spans[-1])):
-            spans[-1].append(file)
-        else:
-            spans.append([file])
-    return spans
 
 
 def _words(hashes: pa.ChunkedArray) -> Words:

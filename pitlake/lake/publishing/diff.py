@@ -145,7 +145,11 @@ def new_rows(
             judge = _against_history if dataset.revised_at == HISTORY else _against_newest
             judge(staged, files, observed_at, findings)
         if dataset.frozen and (files := stored.holding(columns(dataset.frozen))):
-            _against_frozen(staged, files, observed_at, findings)
+            # Rows added to a frozen result are revisions, so that the past of the result does not change.
+            there = f"FROM staged s SEMI JOIN {reading(files)} e ON {_same(dataset.frozen, dataset.frozen, 's', 'e')}"
+            query = f"SELECT s._position AS position {there} AND e.available_at <= $observed"
+            (position,) = _query_staged(query, staged, dataset.frozen, observed=observed_at)
+            findings.change(position[~findings.stored[position] & ~findings.changed[position]], NEVER)
         findings.apply_polls(observations)
         if dataset.follows:
             findings.floor = observations.floors(np.flatnonzero(~findings.stored), followed)
@@ -158,7 +162,15 @@ def new_rows(
     overruled = np.zeros(len(fresh.positions), bool)
     overruled[judged] = observations.overruled(fresh.positions[judged], fresh.available[judged])
     fresh = fresh.without(np.flatnonzero(overruled))
-    return fresh.without(_restated(staged, fresh)) if history else fresh
+    if not history:
+        return fresh
+    # Of two rows with the same content and date, the one that the source dated remains.
+    places = np.flatnonzero(np.isin(fresh.available, fresh.available[fresh.revised]))
+    places = places[np.argsort(fresh.revised[places], kind="stable")]
+    contents = pc.dictionary_encode(staged.content_hash.take(pa.array(fresh.positions[places]))).combine_chunks()
+    statements = np.stack([contents.indices.to_numpy(), fresh.available[places]])
+    _, first = np.unique(statements, axis=1, return_index=True)
+    return fresh.without(np.delete(places, first))
 
 
 def stored_in(files: Sequence[DataFile], staged: Staged, stored: Positions) -> Positions:
@@ -168,19 +180,6 @@ def stored_in(files: Sequence[DataFile], staged: Staged, stored: Positions) -> P
     contents = f"(SELECT content_hash FROM {reading(files)})"
     query = f"SELECT _position FROM staged SEMI JOIN {contents} ON content_hash = _hash ORDER BY _position"
     return _query_staged(query, staged, staged.dataset.identity, stored)[0]
-
-
-def _restated(staged: Staged, fresh: NewRows) -> Positions:
-    """Return the places of rows with the content and date of another row.
-
-    Of two such rows, the one that the source dated remains.
-    """
-    places = np.flatnonzero(np.isin(fresh.available, fresh.available[fresh.revised]))
-    places = places[np.argsort(fresh.revised[places], kind="stable")]
-    contents = pc.dictionary_encode(staged.content_hash.take(pa.array(fresh.positions[places]))).combine_chunks()
-    statements = np.stack([contents.indices.to_numpy(), fresh.available[places]])
-    _, first = np.unique(statements, axis=1, return_index=True)
-    return np.delete(places, first)
 
 
 def new_gaps(
@@ -222,7 +221,14 @@ def _unknown_gaps(staged: Staged, stored: LikelyFiles) -> Positions:
 def _against_newest(staged: Staged, files: tuple[DataFile, ...], observed_at: datetime, findings: RowFindings) -> None:
     left = None
     if staged.rows.num_rows >= MANY:
-        as_stored = _as_stored(staged, files, observed_at)
+        # The rows whose content is the only content that the lake has of their identity.
+        as_stored, others = staged.compared(files, observed_at)
+        if len(others):
+            names = staged.dataset.identity
+            several = f"SELECT {columns(names)} FROM {reading(files)} SEMI JOIN others USING (content_hash)"
+            query = f"SELECT s._position FROM staged s SEMI JOIN ({several}) e ON {_same_identity(staged.dataset)}"
+            (positions,) = _query_staged(query, staged, names, others=pa.table({"content_hash": others}))
+            as_stored = as_stored & ~np.isin(np.arange(len(as_stored)), positions)
         findings.stored[as_stored] = True
         left = np.flatnonzero(~as_stored)
         if not len(left):
@@ -234,18 +240,6 @@ def _against_newest(staged: Staged, files: tuple[DataFile, ...], observed_at: da
     column = staged.dataset.revised_at
     dates = as_micros(staged.rows[column], null=NEVER) if column else np.full(staged.rows.num_rows, NEVER)
     findings.change(position[changed], dates[position[changed]], newest[changed])
-
-
-def _as_stored(staged: Staged, files: tuple[DataFile, ...], observed_at: datetime) -> npt.NDArray[np.bool_]:
-    """Return the rows whose content is the only content that the lake has of their identity."""
-    stored, others = staged.compared(files, observed_at)
-    if not len(others):
-        return stored
-    names = staged.dataset.identity
-    several = f"SELECT {columns(names)} FROM {reading(files)} SEMI JOIN others USING (content_hash)"
-    query = f"SELECT s._position FROM staged s SEMI JOIN ({several}) e ON {_same_identity(staged.dataset)}"
-    (positions,) = _query_staged(query, staged, names, others=pa.table({"content_hash": others}))
-    return stored & ~np.isin(np.arange(len(stored)), positions)
 
 
 def _newest(
@@ -287,16 +281,6 @@ def _against_history(staged: Staged, files: Sequence[DataFile], _observed_at: da
     findings.stored[position[dated & same_statement]] = True
     findings.stated[position[same_statement]] = True
     findings.change(position[dated & ~same_statement], NEVER)
-
-
-def _against_frozen(staged: Staged, files: Sequence[DataFile], observed_at: datetime, findings: RowFindings) -> None:
-    """Mark rows that are added to a frozen result as revisions, so that the past of the result does not change."""
-    names = staged.dataset.frozen
-    there = f"FROM staged s SEMI JOIN {reading(files)} e ON {_same(names, names, 's', 'e')}"
-    (position,) = _query_staged(
-        f"SELECT s._position AS position {there} AND e.available_at <= $observed", staged, names, observed=observed_at
-    )
-    findings.change(position[~findings.stored[position] & ~findings.changed[position]], NEVER)
 
 
 def _query_staged(

@@ -22,7 +22,7 @@ from pitlake.lake.publishing.audit import CheckResult, Severity
 from pitlake.lake.publishing.hash_index import LikelyFiles
 from pitlake.lake.publishing.match_keys import GAP
 from pitlake.lake.publishing.stage import Staged
-from pitlake.lake.storage.arrays import Positions, as_numbers
+from pitlake.lake.storage.arrays import as_numbers
 from pitlake.lake.storage.manifest import DataFile
 from pitlake.lake.tables.query import calculator, columns, quoted, reading
 
@@ -107,7 +107,12 @@ def findings(
     """Yield the differences between a stage and the lake's rows and gaps. earlier: by partition or entity, the number
     of records at its last poll, and now.
     """
-    fresh = _fresh(staged, stored, observed_at)
+    # The positions of the rows whose content the lake lacks or has only at another instant.
+    is_fresh = np.ones(staged.rows.num_rows, bool)
+    is_fresh[staged.duplicates.again] = False
+    if staged.rows.num_rows >= LEAST_ROWS and (files := stored.holding(columns(staged.dataset.identity))):
+        is_fresh &= ~staged.compared(files, observed_at).stored
+    fresh = np.flatnonzero(is_fresh)
     yield from _gap_share(staged, len(fresh), stored, gaps)
     yield from _shared_ids(staged, stored)
     if len(fresh) < LEAST_ROWS or not stored.all:
@@ -118,15 +123,6 @@ def findings(
     with calculator(staged=rows) as sql:
         comparison = _Comparison(staged, sql, stored, observed_at, len(fresh) / rows.num_rows)
         yield from comparison.findings(earlier)
-
-
-def _fresh(staged: Staged, stored: LikelyFiles, observed_at: datetime) -> Positions:
-    """Return the positions of the rows whose content the lake lacks or has only at another instant."""
-    fresh = np.ones(staged.rows.num_rows, bool)
-    fresh[staged.duplicates.again] = False
-    if staged.rows.num_rows >= LEAST_ROWS and (files := stored.holding(columns(staged.dataset.identity))):
-        fresh &= ~staged.compared(files, observed_at).stored
-    return np.flatnonzero(fresh)
 
 
 def _gap_share(staged: Staged, fresh: int, rows: LikelyFiles, gaps: LikelyFiles) -> Iterator[Finding]:

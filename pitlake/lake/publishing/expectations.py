@@ -56,7 +56,13 @@ def rules(dataset: Dataset, window: Window) -> tuple[Rule, ...]:
 
 def standing_rules(dataset: Dataset) -> tuple[Rule, ...]:
     """Return the rules of a dataset that do not depend on the run."""
-    return (*_of_rows(dataset), *_unique(dataset))
+    # One row per identity (and instant, in a source-dated history), and per key, instant and tie-break.
+    identity = list(dataset.identity)
+    if dataset.revised_at == clock.AVAILABLE_AT:
+        identity.append(clock.AVAILABLE_AT)
+    answers = list(dict.fromkeys((*dataset.key, clock.AVAILABLE_AT, *dataset.tiebreak)))
+    keys = [identity] if set(identity) <= set(answers) else [identity, answers]
+    return (*_of_rows(dataset), *map(_one_per, keys))
 
 
 class RowTest(NamedTuple):
@@ -84,8 +90,15 @@ def _of_rows(dataset: Dataset) -> tuple[Rule, ...]:
     """Return the rules about single rows that do not depend on the run."""
     tags = list(dataset.source_tags)
     tag = {"column": "available_at_source", "value_set": tags}
+    not_blank = {"column": "evidence", "regex": r"\S"}
+    nullable = {field.name: field.nullable for field in dataset.arrow_schema}
     return (
-        *_required(dataset),
+        *(
+            Rule(name=f"{name} is there", kind="ExpectColumnValuesToNotBeNull", arguments={"column": name})
+            for name in staged_schema(dataset).names
+            if not nullable[name]
+        ),
+        Rule(name="evidence is not blank", kind="ExpectColumnValuesToMatchRegex", arguments=not_blank),
         Rule(name=f"available_at_source is {' or '.join(tags)}", kind="ExpectColumnValuesToBeInSet", arguments=tag),
         *(rule for column in dataset.columns for rule in _limits(column)),
         *map(_compared, dataset.comparisons, dataset.rules),
@@ -135,29 +148,6 @@ def window_of(partitions: tuple[str, ...], observed_at: datetime) -> Window:
     if not days or len(days) != len(partitions):
         return None, observed_at
     return clock.start_of_new_york_day(min(days)), min(clock.end_of_new_york_day(max(days)) - MICROSECOND, observed_at)
-
-
-def _required(dataset: Dataset) -> Iterator[Rule]:
-    nullable = {field.name: field.nullable for field in dataset.arrow_schema}
-    for name in staged_schema(dataset).names:
-        if not nullable[name]:
-            yield Rule(name=f"{name} is there", kind="ExpectColumnValuesToNotBeNull", arguments={"column": name})
-    yield Rule(
-        name="evidence is not blank",
-        kind="ExpectColumnValuesToMatchRegex",
-        arguments={"column": "evidence", "regex": r"\S"},
-    )
-
-
-def _unique(dataset: Dataset) -> Iterator[Rule]:
-    """Require one row per identity (and instant, in a source-dated history), and per key, instant and tie-break."""
-    identity = list(dataset.identity)
-    if dataset.revised_at == clock.AVAILABLE_AT:
-        identity.append(clock.AVAILABLE_AT)
-    yield _one_per(identity)
-    answers = list(dict.fromkeys((*dataset.key, clock.AVAILABLE_AT, *dataset.tiebreak)))
-    if not set(identity) <= set(answers):
-        yield _one_per(answers)
 
 
 def _one_per(columns: list[str]) -> Rule:

@@ -113,8 +113,12 @@ def encode_rows(table: pa.Table, added: frozenset[str] = frozenset()) -> pa.Larg
     """Return the encoding of every row of a table that holds exactly the columns to be hashed, in order."""
     last = [name for name in table.column_names if name in added]
     if last:
-        first = encode_rows(table.select([name for name in table.column_names if name not in added]))
-        return pc.binary_join_element_wise(first, *(_encode_added(table.select([name])) for name in last), _NO_BYTES)
+        encodings = [encode_rows(table.select([name for name in table.column_names if name not in added]))]
+        for name in last:
+            prefix = pa.scalar(f"{name}\0".encode(), pa.large_binary())
+            encoded = pc.binary_join_element_wise(prefix, encode_rows(table.select([name])), _NO_BYTES)
+            encodings.append(pc.if_else(table[name].combine_chunks().is_valid(), encoded, _NO_BYTES))
+        return pc.binary_join_element_wise(*encodings, _NO_BYTES)
     columns = [column.combine_chunks() for column in table.columns]
     texts = [_list_bytes(c) if pa.types.is_list(c.type) else c if pa.types.is_string(c.type) else None for c in columns]
     layout = np.dtype([(str(i), _VALUE if text is None else _LENGTH) for i, text in enumerate(texts)])
@@ -126,13 +130,6 @@ def encode_rows(table: pa.Table, added: frozenset[str] = frozenset()) -> pa.Larg
             head[str(index)] = pc.binary_length(text).fill_null(-1).to_numpy(zero_copy_only=False)
     parts = [_fixed_width(head), *(_without_nulls(text) for text in texts if text is not None)]
     return pc.binary_join_element_wise(*parts, _NO_BYTES)
-
-
-def _encode_added(table: pa.Table) -> pa.LargeBinaryArray:
-    [name] = table.column_names
-    prefix = pa.scalar(f"{name}\0".encode(), pa.large_binary())
-    encoded = pc.binary_join_element_wise(prefix, encode_rows(table), _NO_BYTES)
-    return pc.if_else(table[name].combine_chunks().is_valid(), encoded, _NO_BYTES)
 
 
 def _values(column: pa.Array) -> npt.NDArray[Any]:

@@ -37,7 +37,11 @@ def months_of_rows(staged: Staged, rows: NewRows, observed_at: datetime) -> list
         columns[clock.AVAILABLE_AT] = instants(available[order])
         columns[clock.OBSERVED_AT] = instants(np.full(len(order), clock.micros(observed_at)))
         if staged.dataset.captured:
-            columns[BASIS] = _named(columns[BASIS], rows.basis[chosen][order])
+            basis = rows.basis[chosen][order]
+            as_staged = basis == AS_STAGED
+            if not as_staged.all():
+                names = pa.array(list(BASES)).take(pa.array(np.maximum(basis, 0)))
+                columns[BASIS] = pc.if_else(pa.array(as_staged), columns[BASIS], names)
         schema = staged.dataset.arrow_schema
         return pa.Table.from_arrays([columns[name] for name in schema.names], schema=schema)
 
@@ -58,14 +62,6 @@ def gather(batches: Sequence[pa.RecordBatch], schema: pa.Schema, positions: Posi
             span = int(inside[-1] - inside[0]) + 1
             parts.append(batch.slice(int(inside[0]), span) if span == len(inside) else batch.take(pa.array(inside)))
     return pa.Table.from_batches(parts, schema)
-
-
-def _named(staged: pa.ChunkedArray, decided: Positions) -> pa.ChunkedArray:
-    """Return the basis of each instant: that of the diff's decision, otherwise that of the stage."""
-    if (decided == AS_STAGED).all():
-        return staged
-    names = pa.array(list(BASES)).take(pa.array(np.maximum(decided, 0)))
-    return pc.if_else(pa.array(decided == AS_STAGED), staged, names)
 
 
 def months_of_gaps(staged: Staged, new: NewGaps, observed_at: datetime) -> list[Month]:

@@ -127,23 +127,21 @@ class EarlierObservations:
         )
         for names_of_bounds, table in polls_by_columns(self._polls.coverage, entities, clock.micros(self._observed)):
             whole = f"(poll.entity IS NULL OR poll.entity = staged.{quoted(self._dataset.entity)}::VARCHAR)"
-            within = " AND ".join(self._within(name, number) for number, name in enumerate(names_of_bounds)) or "true"
-            query = POLLED.format(entity=whole, within=within)
+            conditions = []
+            for number, name in enumerate(names_of_bounds):
+                text = f"staged.{quoted(name)}::VARCHAR"
+                if self._dataset.arrow_schema.field(name).type == INSTANT:
+                    text = f"strftime(staged.{quoted(name)} AT TIME ZONE 'America/New_York', '%Y-%m-%d')"
+                conditions.append(  # A null may be within the bounds.
+                    f"({text} IS NULL OR ((poll.first_{number} IS NULL OR {text} >= poll.first_{number})"
+                    f" AND (poll.until_{number} IS NULL OR {text} <= poll.until_{number})))"
+                )
+            query = POLLED.format(entity=whole, within=" AND ".join(conditions) or "true")
             for position, before, after in self._query_staged(positions, query, names_of_bounds, poll=table):
                 place = place_of[position]
                 last[place] = max(last[place], before)
                 following[place] = min(following[place], after)
         return last, following
-
-    def _within(self, name: str, number: int) -> str:
-        """Return SQL for whether a staged row's value is within a poll's bounds of this column. A null may be."""
-        text = f"staged.{quoted(name)}::VARCHAR"
-        if self._dataset.arrow_schema.field(name).type == INSTANT:
-            text = f"strftime(staged.{quoted(name)} AT TIME ZONE 'America/New_York', '%Y-%m-%d')"
-        return (
-            f"({text} IS NULL OR ((poll.first_{number} IS NULL OR {text} >= poll.first_{number})"
-            f" AND (poll.until_{number} IS NULL OR {text} <= poll.until_{number})))"
-        )
 
     def overruled(self, positions: Positions, available: Positions) -> npt.NDArray[np.bool_]:
         """Return which staged rows, with these instants, a later poll contradicts. The poll saw the same record, and

@@ -132,24 +132,21 @@ class Polls:
         return poll.run_id not in self._ignored and (poll.observed, poll.run_id) not in self._ignored
 
     def _edges(self, day: str | None, entity: str | None) -> tuple[int, int]:
-        place = day, entity
+        place, at = (day, entity), self._own[0]
         while place not in self._closest:
+            last, after = NEVER, FOREVER
             try:
-                self._closest[place] = self._closest_to(day, entity)
+                files = [file for file in self._files if file.may_know(day)]
+                for file in sorted(files, key=lambda file: file.last, reverse=True):
+                    if file.first <= at and file.last > last:
+                        last = max([last, *(instant for instant in self._seen(file, day, entity) if instant <= at)])
+                for file in sorted(files, key=lambda file: file.first):
+                    if file.last > at and file.first < after:
+                        after = min([after, *(instant for instant in self._seen(file, day, entity) if instant > at)])
+                self._closest[place] = last, after
             except FileNotFoundError:  # Another writer has merged this file.
                 del self._files
         return self._closest[place]
-
-    def _closest_to(self, day: str | None, entity: str | None) -> tuple[int, int]:
-        at, last, after = self._own[0], NEVER, FOREVER
-        files = [file for file in self._files if file.may_know(day)]
-        for file in sorted(files, key=lambda file: file.last, reverse=True):
-            if file.first <= at and file.last > last:
-                last = max([last, *(instant for instant in self._seen(file, day, entity) if instant <= at)])
-        for file in sorted(files, key=lambda file: file.first):
-            if file.last > at and file.first < after:
-                after = min([after, *(instant for instant in self._seen(file, day, entity) if instant > at)])
-        return last, after
 
     def _seen(self, file: _File, day: str | None, entity: str | None) -> Iterator[int]:
         if file not in self._read:

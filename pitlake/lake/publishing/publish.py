@@ -210,13 +210,24 @@ class Publisher:
         files_now = self._tables.pinned(name, tables).files if staged.dataset.freshness else ()
         newest = newest_record(staged.dataset, files_now, self._store.fetch)
         revisions = int(plan.rows.revised.sum())
+        row_partition, extracted = plan.staged.row_partition, plan.staged.extracted
+        staged_rows = plan.staged.per_partition(row_partition)
+        later_rows = plan.staged.per_partition(row_partition[plan.rows.seen_later])
+        added_rows = plan.staged.per_partition(row_partition[plan.rows.positions])
+        gaps = plan.staged.per_partition(plan.staged.gap_partition)
+        per_day = {
+            day: DayCount(
+                extracted[day], added_rows[day], staged_rows[day] - added_rows[day] - later_rows[day], gaps[day]
+            )
+            for day in plan.staged.partitions
+        }
         files = [file for table_files in new_files.values() for file in table_files]
         published = Published(
             dataset=name,
             run_id=staged.run_id,
             version=plan.base.version,
             changed=bool(pins),
-            per_day=_per_day(plan.staged, plan.rows),
+            per_day=per_day,
             revisions=revisions,
             gaps=dict(Counter(plan.staged.gaps["gap_type"].to_pylist())),
             new_gaps=len(plan.gaps.positions),
@@ -255,8 +266,24 @@ class Publisher:
         stored = LikelyFiles(self._store, tables[0], rows, kinds(staged.dataset), staged.hashes)
         stored_gaps = LikelyFiles(self._store, tables[1], gaps, (columns(GAP), LOCATOR))
         observations = EarlierObservations(staged, stored, stored_gaps, before, observed_at)
-        fresh = new_rows(staged, stored, observations, observed_at, self._followed(staged.dataset, base))
-        recent = self._recent(staged.dataset, stored, base) if len(fresh.stored) else ()
+        # The files of the datasets that the rows refer to.
+        columns_of: dict[str, list[str]] = {}
+        for _, followed, column in staged.dataset.follows:
+            columns_of.setdefault(followed, []).append(spelled(column))
+        states = {followed: self._tables.pinned(followed, base.tables) for followed in columns_of}
+        self._store.fetch([file for state in states.values() for file in state.files])
+        followed_files = {
+            followed: LikelyFiles(self._store, f"follows/{tables[0]}/{followed}", state.files, columns_of[followed])
+            for followed, state in states.items()
+        }
+        fresh = new_rows(staged, stored, observations, observed_at, followed_files)
+        recent = list[DataFile]()
+        if len(fresh.stored):
+            old = frozenset[str]()
+            with suppress(BadInput):  # The lake is younger than that.
+                earlier_version = self._log.entry_at(base.committed_at - REMEMBERED).tables.get(tables[0])
+                old = frozenset(file.path for file in self._tables.state(tables[0], earlier_version).files)
+            recent = [file for file in stored.holding(columns(staged.dataset.identity)) if file.path not in old]
         seen = stored_in(recent, staged, fresh.stored)
         tombstones = None
         if len(fresh.positions):
@@ -269,7 +296,12 @@ class Publisher:
                 places = np.empty(0, np.int64)
             else:
                 places = repeated(staged.hashes[key][fresh.positions])
-            revisions = _revisions(staged, fresh, places)
+            # The columns of rows to publish that identify their key and revision.
+            names = facts_of_revision(staged.dataset)
+            whole = staged.rows.append_column("content_hash", staged.content_hash).select(names)
+            chosen = gather(whole.to_batches(), whole.schema, fresh.positions[places])
+            available = instants(fresh.available[places])
+            revisions = chosen.set_column(names.index(clock.AVAILABLE_AT), clock.AVAILABLE_AT, available)
             tombstones = new_tombstones(staged.dataset, revisions, TableState(likely), complete=complete)
         staged.forget_hashes()
         with_gaps = with_gaps_of(staged, fresh.seen_later)
@@ -277,26 +309,6 @@ class Publisher:
         return Plan(
             base, with_gaps, fresh, new_gaps(with_gaps, stored_gaps, observations, observed_at, late), tombstones, seen
         )
-
-    def _recent(self, dataset: Dataset, stored: LikelyFiles, base: Entry) -> list[DataFile]:
-        """Return the files with rows of staged records that were added within REMEMBERED."""
-        old = frozenset[str]()
-        with suppress(BadInput):  # The lake is younger than that.
-            before = self._log.entry_at(base.committed_at - REMEMBERED).tables.get(dataset.name)
-            old = frozenset(file.path for file in self._tables.state(dataset.name, before).files)
-        return [file for file in stored.holding(columns(dataset.identity)) if file.path not in old]
-
-    def _followed(self, dataset: Dataset, base: Entry) -> dict[str, LikelyFiles]:
-        """Return the files, in a lake version, of the datasets that a dataset's rows refer to."""
-        names: dict[str, list[str]] = {}
-        for _, followed, name in dataset.follows:
-            names.setdefault(followed, []).append(spelled(name))
-        states = {followed: self._tables.pinned(followed, base.tables) for followed in names}
-        self._store.fetch([file for state in states.values() for file in state.files])
-        return {
-            followed: LikelyFiles(self._store, f"follows/{dataset.name}/{followed}", state.files, names[followed])
-            for followed, state in states.items()
-        }
 
     def _commit(
         self, staged: Staged, plan: Plan, observed_at: datetime, new_files: dict[str, list[NewFile]]
@@ -345,31 +357,9 @@ class Publisher:
         return result
 
 
-def _revisions(staged: Staged, rows: NewRows, places: Positions) -> pa.Table:
-    """Return the columns of rows to publish that identify their key and revision."""
-    names = facts_of_revision(staged.dataset)
-    whole = staged.rows.append_column("content_hash", staged.content_hash).select(names)
-    chosen = gather(whole.to_batches(), whole.schema, rows.positions[places])
-    place = names.index(clock.AVAILABLE_AT)
-    return chosen.set_column(place, clock.AVAILABLE_AT, instants(rows.available[places]))
-
-
 def _write_month(store: Store, table: str, new_files: list[NewFile], month: Month) -> None:
     name, build = month
     new_files.append(write_file(store, table_key(table), name, build()))
-
-
-def _per_day(staged: Staged, rows: NewRows) -> dict[str, DayCount]:
-    staged_rows = staged.per_partition(staged.row_partition)
-    later = staged.per_partition(staged.row_partition[rows.seen_later])
-    published = staged.per_partition(staged.row_partition[rows.positions])
-    gaps = staged.per_partition(staged.gap_partition)
-    return {
-        name: DayCount(
-            staged.extracted[name], published[name], staged_rows[name] - published[name] - later[name], gaps[name]
-        )
-        for name in staged.partitions
-    }
 
 
 def _refuse_retracted(head: Entry, run_id: str) -> None:

@@ -4,7 +4,7 @@ A row is checked by the gate, by its contract's rules, by its partition's day, a
 first rule that it breaks is the gap's reason. `audit` checks the run as a whole.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import partial
@@ -81,8 +81,24 @@ def refuse(staged: Staged, observed_at: datetime) -> tuple[Staged, tuple[CheckRe
         ((IDENTITY_UNIQUE,), _two_contents),
         ((KEY_UNIQUE,), _two_answers),
     ):
-        refused = _first_of_each(left.rows.num_rows, find(left))
-        checks += [_result(name, left, [group for group in refused if group.check == name]) for name in names]
+        # Each refused row belongs to the first rule that refuses it.
+        free, refused = np.ones(left.rows.num_rows, bool), []
+        for group in find(left):
+            chosen = free[group.positions]
+            free[group.positions] = False
+            if chosen.any():
+                refused.append(replace(group, positions=group.positions[chosen], shown_at=group.shown_at[chosen]))
+        for name in names:
+            of_check = [group for group in refused if group.check == name]
+            examples = (locator for group in of_check for locator in _locators(left, group.positions[:MOST_EXAMPLES]))
+            result = CheckResult(
+                name=name,
+                passed=not of_check,
+                severity="warning" if of_check else "blocking",
+                facts={**_counts(name, left), **{group.fact: len(group.positions) for group in of_check}},
+                examples=tuple(dict.fromkeys(examples))[:MOST_EXAMPLES],
+            )
+            checks.append(result)
         every += refused
         for group in refused:
             entities |= {*pc.unique(left.rows[staged.dataset.entity].take(pa.array(group.positions))).to_pylist()}
@@ -92,7 +108,20 @@ def refuse(staged: Staged, observed_at: datetime) -> tuple[Staged, tuple[CheckRe
     if is_of_few:  # A few entities with refused rows do not stop a run in which more entities have none.
         others = {*pc.unique(left.rows[staged.dataset.entity]).to_pylist()} - entities
         is_of_few = len(others) >= LEAST_ENTITIES
-    return left, (*checks, _share(left, count, checks, spares=is_of_few))
+    # Few enough records may be refused, including records that the normaliser could not read, which alone decide if the
+    # others are of a few entities.
+    unreadable = pc.sum(pc.equal(left.gaps["reason"], UNREADABLE_RECORD)).as_py() or 0
+    records, limit = sum(left.extracted.values()), staged.dataset.most_refused
+    count += unreadable
+    passed = (unreadable if is_of_few else count) < LEAST_REFUSED or count <= limit * records
+    why = {} if passed else {name: fact for check in checks if not check.passed for name, fact in check.facts.items()}
+    share = CheckResult(
+        name=REFUSED_SHARE,
+        passed=passed,
+        facts={**why, "refused": count, "records": records, "percent_allowed": f"{PERCENT * limit:g}"},
+        examples=() if passed else tuple(dict.fromkeys(locator for check in checks for locator in check.examples)),
+    )
+    return left, (*checks, share)
 
 
 def _broken_alone(staged: Staged, observed: int) -> Iterator[Refused]:
@@ -111,7 +140,13 @@ def _broken_alone(staged: Staged, observed: int) -> Iterator[Refused]:
         yield Refused(GATE, code, BY_GATE.format(code), rows, shown_at(rows))
     for name, rows in _breaking_rules(staged):
         yield Refused(ROW_RULES, name, BY_RULE.format(name), rows, shown_at(rows))
-    rows = _on_another_day(staged)
+    days = [None if name == UNDATED else date.fromisoformat(name) for name in staged.partitions]
+    rows = np.empty(0, np.int64)
+    if any(days):
+        starts = [NEVER if day is None else clock.micros(clock.start_of_new_york_day(day)) for day in days]
+        ends = [-NEVER if day is None else clock.micros(clock.end_of_new_york_day(day)) for day in days]
+        index, at = staged.row_partition, staged.available
+        rows = np.flatnonzero((at < np.array(starts)[index]) | (at >= np.array(ends)[index]))
     yield Refused(PARTITION_WINDOW, "outside", OTHER_DAY, rows, np.full(len(rows), NEVER))
 
 
@@ -130,16 +165,6 @@ def _breaking_rules(staged: Staged) -> Iterator[tuple[str, Positions]]:
         rows = as_numbers(breaking["_position"].filter(breaking[f"r{number}"].fill_null(False)))
         if len(rows):
             yield test.name, rows
-
-
-def _on_another_day(staged: Staged) -> Positions:
-    days = [None if name == UNDATED else date.fromisoformat(name) for name in staged.partitions]
-    if not any(days):
-        return np.empty(0, np.int64)
-    starts = [NEVER if day is None else clock.micros(clock.start_of_new_york_day(day)) for day in days]
-    ends = [-NEVER if day is None else clock.micros(clock.end_of_new_york_day(day)) for day in days]
-    index, at = staged.row_partition, staged.available
-    return np.flatnonzero((at < np.array(starts)[index]) | (at >= np.array(ends)[index]))
 
 
 def _two_contents(staged: Staged) -> Iterator[Refused]:
@@ -185,28 +210,6 @@ def _newest_content(staged: Staged, clash: Clash) -> npt.NDArray[np.bool_]:
     return stays
 
 
-def _first_of_each(count: int, refusals: Iterable[Refused]) -> list[Refused]:
-    """Assign each refused row to the first rule that refuses it."""
-    free, firsts = np.ones(count, bool), []
-    for refusal in refusals:
-        chosen = free[refusal.positions]
-        free[refusal.positions] = False
-        if chosen.any():
-            firsts.append(replace(refusal, positions=refusal.positions[chosen], shown_at=refusal.shown_at[chosen]))
-    return firsts
-
-
-def _result(name: str, staged: Staged, refused: Sequence[Refused]) -> CheckResult:
-    examples = (locator for group in refused for locator in _locators(staged, group.positions[:MOST_EXAMPLES]))
-    return CheckResult(
-        name=name,
-        passed=not refused,
-        severity="warning" if refused else "blocking",
-        facts={**_counts(name, staged), **{group.fact: len(group.positions) for group in refused}},
-        examples=tuple(dict.fromkeys(examples))[:MOST_EXAMPLES],
-    )
-
-
 def _counts(name: str, staged: Staged) -> dict[str, int | str]:
     """Return the facts of a check that may refuse rows."""
     duplicates = staged.duplicates if name in {IDENTITY_UNIQUE, KEY_UNIQUE} else None
@@ -217,28 +220,16 @@ def _counts(name: str, staged: Staged) -> dict[str, int | str]:
     return {"identities_with_two_contents": duplicates.identity_clash.groups, "seen_twice": len(duplicates.again)}
 
 
-def _share(staged: Staged, refused: int, checks: Sequence[CheckResult], *, spares: bool) -> CheckResult:
-    """Check that few enough records were refused, including records that the normaliser could not read. spares: whether
-    only the latter decide.
-    """
-    unreadable = pc.sum(pc.equal(staged.gaps["reason"], UNREADABLE_RECORD)).as_py() or 0
-    count, records = refused + unreadable, sum(staged.extracted.values())
-    limit = staged.dataset.most_refused
-    passed = (unreadable if spares else count) < LEAST_REFUSED or count <= limit * records
-    why = {} if passed else {name: fact for check in checks if not check.passed for name, fact in check.facts.items()}
-    return CheckResult(
-        name=REFUSED_SHARE,
-        passed=passed,
-        facts={**why, "refused": count, "records": records, "percent_allowed": f"{PERCENT * limit:g}"},
-        examples=() if passed else tuple(dict.fromkeys(locator for check in checks for locator in check.examples)),
-    )
-
-
 def _with_gaps(staged: Staged, refused: Sequence[Refused]) -> Staged:
     """Return the stage with some rows turned into gaps. The other rows are not copied."""
     if not refused:
         return staged
-    gaps = [_gaps(staged, group) for group in refused]
+    gaps = []
+    for group in refused:
+        shown_at = pa.array(group.shown_at, pa.int64(), mask=group.shown_at == NEVER).cast(INSTANT)
+        texts = (pa.array([text] * len(group.positions), pa.string()) for text in (GAP_TYPE, group.reason))
+        locators = pa.array(_locators(staged, group.positions), pa.string())
+        gaps.append(pa.Table.from_arrays([*texts, locators, shown_at], schema=GAP_STAGED_SCHEMA))
     positions = np.concatenate([group.positions for group in refused])
     partition = np.concatenate([staged.gap_partition, staged.row_partition[positions]])
     order = np.argsort(partition, kind="stable")
@@ -249,14 +240,6 @@ def _with_gaps(staged: Staged, refused: Sequence[Refused]) -> Staged:
         gaps=pa.concat_tables([staged.gaps, *gaps]).take(pa.array(order)),
         gap_partition=partition[order],
     )
-
-
-def _gaps(staged: Staged, refused: Refused) -> pa.Table:
-    count = len(refused.positions)
-    shown_at = pa.array(refused.shown_at, pa.int64(), mask=refused.shown_at == NEVER).cast(INSTANT)
-    texts = (pa.array([text] * count, pa.string()) for text in (GAP_TYPE, refused.reason))
-    locators = pa.array(_locators(staged, refused.positions), pa.string())
-    return pa.Table.from_arrays([*texts, locators, shown_at], schema=GAP_STAGED_SCHEMA)
 
 
 def _locators(staged: Staged, positions: Positions) -> list[str]:

@@ -57,9 +57,21 @@ class SpillFile:
         self._write()
         self.close()
         readers = [pa.ipc.open_file(pa.memory_map(str(path))) for path in self._files]
-        batches = self._completed(
-            [reader.get_batch(number) for reader in readers for number in range(reader.num_record_batches)]
-        )
+        batches = [reader.get_batch(number) for reader in readers for number in range(reader.num_record_batches)]
+        # Values that were written only once are added to their batches, which all share the memory of such a value.
+        longest = max((batch.num_rows for batch in batches), default=0)
+        values = {value for same in self._same for value in same.values()}
+        repeated = {value: pa.repeat(value, longest) for value in values}
+        batches = [
+            pa.RecordBatch.from_arrays(
+                [
+                    repeated[same[name]].slice(0, batch.num_rows) if name in same else column
+                    for name, column in zip(batch.schema.names, batch.columns, strict=True)
+                ],
+                schema=batch.schema,
+            )
+            for batch, same in zip(batches, self._same, strict=True)
+        ]
         first = np.cumsum([0, *(batch.num_rows for batch in batches)]).tolist()
         tables = [
             batches[number].slice(max(start - first[number], 0), stop - max(start, first[number]))
@@ -83,22 +95,6 @@ class SpillFile:
     def _in_order(self, partitions: Sequence[str]) -> list[tuple[int, int, int]]:
         place = {partition: number for number, partition in enumerate(partitions)}
         return sorted((place[partition], start, stop) for partition, start, stop in self._parts)
-
-    def _completed(self, batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
-        """Return batches with the values that were written only once. All batches share the memory of such a value."""
-        longest = max((batch.num_rows for batch in batches), default=0)
-        values = {value for same in self._same for value in same.values()}
-        repeated = {value: pa.repeat(value, longest) for value in values}
-        return [
-            pa.RecordBatch.from_arrays(
-                [
-                    repeated[same[name]].slice(0, batch.num_rows) if name in same else column
-                    for name, column in zip(batch.schema.names, batch.columns, strict=True)
-                ],
-                schema=batch.schema,
-            )
-            for batch, same in zip(batches, self._same, strict=True)
-        ]
 
     def _write(self) -> None:
         if self._put == self._written:

@@ -357,22 +357,19 @@ def _claim(parent: Path, name: str) -> tuple[Path, int]:
         except FileNotFoundError:
             continue
     try:
-        return _locked(nameless, parent / f"{name}.{nameless.name.removeprefix('.')}")
+        final = parent / f"{name}.{nameless.name.removeprefix('.')}"
+        handle = os.open(nameless / LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.write(handle, f"{os.getpid()}\n".encode())
+            nameless.rename(final)
+        except OSError:
+            os.close(handle)
+            raise
     except OSError:  # a full disk
         shutil.rmtree(nameless, ignore_errors=True)
         with suppress(OSError):
             parent.rmdir()
-        raise
-
-
-def _locked(nameless: Path, final: Path) -> tuple[Path, int]:
-    handle = os.open(nameless / LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        os.write(handle, f"{os.getpid()}\n".encode())
-        nameless.rename(final)
-    except OSError:
-        os.close(handle)
         raise
     return final, handle
 

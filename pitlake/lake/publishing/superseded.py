@@ -55,6 +55,15 @@ def _tombstones(dataset: Dataset, published: pa.Table, state: TableState, *, com
         if state.files
         else "FROM fresh LIMIT 0"
     )
+    # The newer row that became available first is usually the next newer row, but a newer statement may have become
+    # available before an older one.
+    first_newer = """lag(available_at) OVER newer AS available_at, lag(content_hash) OVER newer AS newer_hash,
+                lag(_is_new) OVER newer AS superseded_by_new"""
+    if dataset.newer_by:
+        newer = "OVER (newer ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
+        new, old = (f"min(available_at) FILTER (WHERE {kind}) {newer}" for kind in ("_is_new", "NOT _is_new"))
+        first_newer = f"""min(available_at) {newer} AS available_at, NULL AS newer_hash,
+                coalesce({new} < {old}, {new} IS NOT NULL) AS superseded_by_new"""
     # All rows of the state would be too many to keep in memory.
     materialized = "MATERIALIZED" if complete else "NOT MATERIALIZED"
     every = "true" if not complete else "_is_new OR superseded_by_new"
@@ -72,7 +81,7 @@ def _tombstones(dataset: Dataset, published: pa.Table, state: TableState, *, com
         ),
         followed AS (
             SELECT available_at AS dead_at, content_hash AS dead_hash, _is_new,
-                {_first_newer(dataset)}
+                {first_newer}
             FROM revision WINDOW newer AS (PARTITION BY {key} ORDER BY {order})
         )
         -- A newer row may have been available before the row itself, which no earlier tombstone may name.
@@ -82,17 +91,3 @@ def _tombstones(dataset: Dataset, published: pa.Table, state: TableState, *, com
         ORDER BY ALL"""
     with calculator(published=published) as sql:
         return sql.sql(query).to_arrow_table().cast(SUPERSEDED_SCHEMA)
-
-
-def _first_newer(dataset: Dataset) -> str:
-    """Return SQL for the newer row that became available first.
-
-    This is usually the next newer row, but a newer statement may have become available before an older one.
-    """
-    if not dataset.newer_by:
-        return """lag(available_at) OVER newer AS available_at, lag(content_hash) OVER newer AS newer_hash,
-                lag(_is_new) OVER newer AS superseded_by_new"""
-    newer = "OVER (newer ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
-    new, old = (f"min(available_at) FILTER (WHERE {kind}) {newer}" for kind in ("_is_new", "NOT _is_new"))
-    return f"""min(available_at) {newer} AS available_at, NULL AS newer_hash,
-                coalesce({new} < {old}, {new} IS NOT NULL) AS superseded_by_new"""

@@ -63,7 +63,11 @@ def cause(error: Exception, root: Path) -> LakeFault | None:
         return None
     denied = unreadable(root)
     if denied is None and (number in DENIED or any(text in message for text in _DENIED_SAID)):
-        denied = _unwritable(root, getattr(error, "filename", None)) or root
+        # A folder above the error's file that may not be written to; without a file, the first such folder of the lake.
+        file = getattr(error, "filename", None)
+        tops = (root, root / "_staging", *(root / name for name in FOLDERS))
+        every = (path for top in tops for path in ((top,) if top == root else _below(top)) if path.is_dir())
+        denied = next((path for path in (Path(file).parents if file else every) if not _may(path, os.W_OK)), root)
     if denied is None:
         return None
     return LakeFault("read_only" if number == errno.EROFS or _READ_ONLY in message else "permission", denied)
@@ -87,13 +91,6 @@ def _below(top: Path) -> Iterator[Path]:
         yield top
     for parent, folders, files in os.walk(top):
         yield from (Path(parent, name) for name in (*sorted(folders), *sorted(files)))
-
-
-def _unwritable(root: Path, file: str | None) -> Path | None:
-    """Return a file's folder if it may not be written to; without a file, the first such folder of the lake."""
-    tops = (root, root / "_staging", *(root / name for name in FOLDERS))
-    every = (path for top in tops for path in ((top,) if top == root else _below(top)) if path.is_dir())
-    return next((path for path in (Path(file).parents if file else every) if not _may(path, os.W_OK)), None)
 
 
 def _may(path: Path, mode: int) -> bool:

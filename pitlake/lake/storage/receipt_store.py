@@ -39,14 +39,13 @@ def kept_versions(store: Store) -> set[int]:
 
     Raises ReceiptDamaged for a damaged receipt, because the version it needs is unknown.
     """
-    return {_version(store, name) for name in receipt_ids(store)}
-
-
-def _version(store: Store, name: str) -> int:
-    try:
-        version = json.loads(receipt_bytes(store, name))["question"]["version"]
-    except (ValueError, TypeError, KeyError, RecursionError):
-        version = None
-    if type(version) is not int:
-        raise ReceiptDamaged(f"{store.path(receipt_key(name))} is not a receipt; {REMEDY}")
-    return version
+    versions = set[int]()
+    for name in receipt_ids(store):
+        try:
+            version = json.loads(receipt_bytes(store, name))["question"]["version"]
+        except (ValueError, TypeError, KeyError, RecursionError):
+            version = None
+        if type(version) is not int:
+            raise ReceiptDamaged(f"{store.path(receipt_key(name))} is not a receipt; {REMEDY}")
+        versions.add(version)
+    return versions

@@ -122,25 +122,22 @@ class RemoteStore(Store):
 
     def _bring(self, file: DataFile) -> None:
         with machine.working_in("the cache", self.root):
-            self._copied(file)
-
-    def _copied(self, file: DataFile) -> None:
-        path = Path(file.path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{uuid4().hex}.tmp")
-        key = self.key(path)
-        try:
-            with self._reached(), temporary.open("wb") as copy:
-                for chunk in obstore.get(self._remote, key).stream():
-                    copy.write(chunk)
-            if temporary.stat().st_size != file.size:
-                raise LakeError(f"{self.location}/{key} is not the {file.size} bytes the lake wrote; restore it")
-            temporary.replace(path)
-            self.forget_time(path)
-        except FileNotFoundError:
-            raise LakeError(f"{self.location}/{key} is missing; use a newer version, or restore the file") from None
-        finally:
-            temporary.unlink(missing_ok=True)
+            path = Path(file.path)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary = path.with_name(f".{uuid4().hex}.tmp")
+            key = self.key(path)
+            try:
+                with self._reached(), temporary.open("wb") as copy:
+                    for chunk in obstore.get(self._remote, key).stream():
+                        copy.write(chunk)
+                if temporary.stat().st_size != file.size:
+                    raise LakeError(f"{self.location}/{key} is not the {file.size} bytes the lake wrote; restore it")
+                temporary.replace(path)
+                self.forget_time(path)
+            except FileNotFoundError:
+                raise LakeError(f"{self.location}/{key} is missing; use a newer version, or restore the file") from None
+            finally:
+                temporary.unlink(missing_ok=True)
 
 
 def _mirrored(path: Path) -> bool:

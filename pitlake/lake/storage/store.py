@@ -163,17 +163,14 @@ class Store:
     def walk(self, folder: str) -> Iterator[StoredFile]:
         """Yield every file below a folder, in no order; none if the folder is missing."""
         with self.translated():
-            yield from self._walk(folder)
-
-    def _walk(self, folder: str) -> Iterator[StoredFile]:
-        for parent, _, names in os.walk(self.path(folder), onerror=_unless_gone):
-            for name in names:
-                path = Path(parent) / name
-                try:
-                    facts = path.stat()
-                except FileNotFoundError:
-                    continue
-                yield StoredFile(self.key(path), facts.st_size, facts.st_mtime)
+            for parent, _, names in os.walk(self.path(folder), onerror=_unless_gone):
+                for name in names:
+                    path = Path(parent) / name
+                    try:
+                        facts = path.stat()
+                    except FileNotFoundError:
+                        continue
+                    yield StoredFile(self.key(path), facts.st_size, facts.st_mtime)
 
     def delete(self, *keys: str) -> None:
         """Remove files. Removing a missing file is not an error."""

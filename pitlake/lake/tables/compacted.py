@@ -53,22 +53,21 @@ class Form:
 
     def positions(self, rows: pa.Table) -> pa.Array:
         """Return the positions that sort rows into the form's order."""
-        keys = pa.table({name: _ranked(rows[name]) for name in self.order})
-        return pc.sort_indices(keys, sort_keys=[(name, "ascending") for name in self.order])
+        keys = {}
+        for name in self.order:
+            column = rows[name]
+            # Strings are replaced by numbers in the same order, because numbers are sorted in half the time.
+            if pa.types.is_string(column.type) and column.nbytes <= MOST_TEXT_BYTES:
+                coded = column.combine_chunks().dictionary_encode()
+                ranks = np.empty(len(coded.dictionary), np.int64)
+                ranks[as_numbers(pc.sort_indices(coded.dictionary))] = np.arange(len(ranks))
+                column = as_indexes(ranks).take(coded.indices)
+            keys[name] = column
+        return pc.sort_indices(pa.table(keys), sort_keys=[(name, "ascending") for name in self.order])
 
     def arranged(self, rows: pa.Table) -> pa.Table:
         """Return the rows in the form's order, in one piece."""
         return take_rows(rows, self.positions(rows)).combine_chunks()
-
-
-def _ranked(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
-    """Replace strings by numbers in the same order, because numbers are sorted in half the time."""
-    if not pa.types.is_string(column.type) or column.nbytes > MOST_TEXT_BYTES:
-        return column
-    coded = column.combine_chunks().dictionary_encode()
-    ranks = np.empty(len(coded.dictionary), np.int64)
-    ranks[as_numbers(pc.sort_indices(coded.dictionary))] = np.arange(len(ranks))
-    return as_indexes(ranks).take(coded.indices)
 
 
 def observed_table_name(dataset: str) -> str:
@@ -174,9 +173,14 @@ def read(source: BinaryIO, names: list[str], since: Bound, until: Bound) -> pa.T
 def _wanted(file: pq.ParquetFile, since: Bound, until: Bound) -> tuple[list[int], pa.ChunkedArray]:
     """Return the row groups that may have rows between the two instants, and the positions of these rows."""
     instants, metadata = _leaves(file).get(AVAILABLE_AT), file.metadata
-    groups = [
-        number for number in range(file.num_row_groups) if _may_hold(metadata.row_group(number), instants, since, until)
-    ]
+    groups = []
+    for number in range(file.num_row_groups):
+        bounds = None if instants is None else metadata.row_group(number).column(instants).statistics
+        if bounds is not None and bounds.has_min_max:
+            is_later = until is not None and bounds.min_raw > until
+            if is_later or (since is not None and bounds.max_raw < since):
+                continue
+        groups.append(number)
     available = file.read_row_groups(groups, columns=[AVAILABLE_AT], use_threads=len(groups) > 1)[AVAILABLE_AT]
     limits = ((since, pc.greater_equal), (until, pc.less_equal))
     masks = [keeps(available, instant_scalar(limit)) for limit, keeps in limits if limit is not None]
@@ -190,20 +194,9 @@ def _leaves(file: pq.ParquetFile) -> dict[str, int]:
 
 def shaped(rows: pa.Table, schema: pa.Schema) -> pa.Table:
     """Return rows with the columns of a schema; missing columns are null."""
-    columns = [_shaped(rows, field) for field in schema]
+    columns = []
+    for field in schema:
+        is_there = field.name in rows.column_names
+        column = rows[field.name] if is_there else pa.nulls(rows.num_rows, field.type)
+        columns.append(column if column.type == field.type else column.cast(field.type))
     return pa.Table.from_arrays(columns, schema=pa.schema([field.remove_metadata() for field in schema]))
-
-
-def _shaped(rows: pa.Table, field: pa.Field) -> pa.ChunkedArray | pa.Array:
-    if field.name not in rows.column_names:
-        return pa.nulls(rows.num_rows, field.type)
-    column = rows[field.name]
-    return column if column.type == field.type else column.cast(field.type)
-
-
-def _may_hold(group: pq.RowGroupMetaData, instants: int | None, since: Bound, until: Bound) -> bool:
-    """Return whether a row group may have rows from `since` to `until`. instants: the number of that column."""
-    statistics = None if instants is None else group.column(instants).statistics
-    if statistics is None or not statistics.has_min_max:
-        return True
-    return (since is None or statistics.max_raw >= since) and (until is None or statistics.min_raw <= until)

@@ -186,7 +186,13 @@ class DeltaTables:
         if not actions:
             return latest
         self._swap(table, latest + 1, actions, note)
-        self._prove(table, latest + 1, pinned, added, gone)
+        now = {name: (file.rows, file.size) for name, file in self._by_name(table, latest + 1).items()}
+        expected = {name: (file.rows, file.size) for name, file in pinned.items() if name not in gone}
+        expected |= {file.name: (file.rows, file.size) for file in added}
+        if now != expected:
+            raise PastChanged(
+                f"Delta version {latest + 1} of {table} does not hold the files it must; nothing was published"
+            )
         self._maintain(table, latest + 1, compacted=removed is not None)
         return latest + 1
 
@@ -209,17 +215,6 @@ class DeltaTables:
 
     def _checkpoints(self, table: str) -> Checkpoints:
         return Checkpoints(self._store, table_key(table))
-
-    def _prove(
-        self, table: str, version: int, pinned: dict[str, DataFile], added: Sequence[NewFile], gone: set[str]
-    ) -> None:
-        now = {name: (file.rows, file.size) for name, file in self._by_name(table, version).items()}
-        expected = {name: (file.rows, file.size) for name, file in pinned.items() if name not in gone}
-        expected |= {file.name: (file.rows, file.size) for file in added}
-        if now != expected:
-            raise PastChanged(
-                f"Delta version {version} of {table} does not hold the files it must; nothing was published"
-            )
 
     def _open(self, table: str, version: int | None = None) -> DeltaTable | None:
         uri = self._store.table_uri(table_key(table))

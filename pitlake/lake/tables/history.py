@@ -64,7 +64,11 @@ class History:
 
     def of(self, facts: Iterable[Facts]) -> Files:
         root = self._store.path(self._key)
-        return {str(file_facts[0]): _data_file(f"{root}/{file_facts[0]}", file_facts) for file_facts in facts}
+        files = {}
+        for name, rows, size, lo, hi in facts:
+            first, last = clock.from_micros(int(lo) * 1000), clock.from_micros(int(hi) * 1000)
+            files[str(name)] = DataFile(f"{root}/{name}", int(rows), int(size), first, last)
+        return files
 
     def write(self, latest: int) -> None:
         """Write every missing block, oldest first, so that a block exists only after its predecessors."""
@@ -118,8 +122,3 @@ def facts_of(name: str, size: int, stats: str) -> Facts:
     parsed = json.loads(stats)
     bounds = (parsed[edge][clock.AVAILABLE_AT] for edge in ("minValues", "maxValues"))
     return [name, parsed["numRecords"], size, *(clock.micros(datetime.fromisoformat(at)) // 1000 for at in bounds)]
-
-
-def _data_file(path: str, facts: Facts) -> DataFile:
-    _, rows, size, lo, hi = facts
-    return DataFile(path, int(rows), int(size), clock.from_micros(int(lo) * 1000), clock.from_micros(int(hi) * 1000))

@@ -7,7 +7,7 @@ version shows, and one log entry makes the last one visible. Older versions keep
 state of the lake at each instant since the run, without it.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -106,10 +106,21 @@ class Retractor:
         if dry_run:
             return result
         datasets = [self._contracts[name] for name in names]
-        self._require_files(history, datasets)
+        if any(map(self._log.is_vacuumed, range(history.first, history.head.version + 1))):
+            for name in (table for dataset in datasets for table in _tables_of(dataset.name)):
+                files = (*self._tables.state(name, history.before.get(name)).files, *history.files_since(name))
+                if not all(map(self._store.holds, files)):
+                    raise VersionVacuumed(history.first, (name,), RESTORE)
         steps = history.since(names)
         if repeats is None:
-            self._refuse_repeats(history, [step for step in steps if self._contracts[step.dataset].group == "mounted"])
+            # Only the user knows if rows that were mounted again are wrong there too.
+            for step in (step for step in steps if self._contracts[step.dataset].group == "mounted"):
+                hashes = journal.rows_of(self._store, self._contracts[step.dataset], step.key)["content_hash"]
+                repeated_rows = pc.sum(pc.is_in(history.contents({history.run_id}, step), hashes)).as_py()
+                if repeated_rows:
+                    problem = f"{repeated_rows:,} of the run's rows were mounted again by {step.run_id}"
+                    next_step = "give --repeats withdraw if they are wrong there, too, or --repeats keep"
+                    raise BadInput("repeats", problem, next_step)
         elif repeats == "withdraw":
             history.withdrawn[run_id] = history.head.version + 1
         tables, restated = self._without(history, steps, datasets)
@@ -125,16 +136,6 @@ class Retractor:
             restated=restated,
         )
         return replace(result, version=entry.version)
-
-    def _refuse_repeats(self, history: "History", mounts: Iterable[Step]) -> None:
-        """Raise BadInput if a later mount has rows of the run: only the user knows if they are wrong there too."""
-        for step in mounts:
-            hashes = journal.rows_of(self._store, self._contracts[step.dataset], step.key)["content_hash"]
-            rows = pc.sum(pc.is_in(history.contents({history.run_id}, step), hashes)).as_py()
-            if rows:
-                problem = f"{rows:,} of the run's rows were mounted again by {step.run_id}"
-                next_step = "give --repeats withdraw if they are wrong there, too, or --repeats keep"
-                raise BadInput("repeats", problem, next_step)
 
     def _without(
         self, history: "History", steps: Sequence[Step], datasets: Sequence[Dataset]
@@ -161,14 +162,6 @@ class Retractor:
         if not past_never_changes(pairs).passed:
             raise PastChanged("rows from before the run would be lost; nothing was retracted")
         return tables, history.restated(states)
-
-    def _require_files(self, history: "History", datasets: Sequence[Dataset]) -> None:
-        """Raise VersionVacuumed if files of the versions since the run are gone."""
-        if any(map(self._log.is_vacuumed, range(history.first, history.head.version + 1))):
-            for name in (table for dataset in datasets for table in _tables_of(dataset.name)):
-                files = (*self._tables.state(name, history.before.get(name)).files, *history.files_since(name))
-                if not all(map(self._store.holds, files)):
-                    raise VersionVacuumed(history.first, (name,), RESTORE)
 
     def _staged(self, history: "History", dataset: Dataset, step: Step) -> Staged:
         """Return what a run staged: its rows in the lake that are dated as staged, and its records in the journal."""

@@ -6,7 +6,7 @@ than `grace`, which must be longer than any publish takes. A dry run, the defaul
 """
 
 from bisect import bisect_left
-from collections.abc import Collection, Container, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -112,7 +112,14 @@ def _removed(
         for file in unwanted
         if deadline is not None and file.key not in ever_pinned and file.modified < deadline
     }
-    lost = np.unique(owner[_losing_files(table_spans, pins, expired, len(owner))]).tolist()
+    losing = np.zeros(len(owner), bool)
+    for table, (latest, spans) in table_spans.items():
+        change = np.zeros(latest + 2, np.int64)
+        for span in (span for key, ranges in spans.items() if key in expired for span in ranges):
+            change[span.start] += 1
+            change[span.stop] -= 1
+        losing |= (pins[table] != NONE) & (change.cumsum()[pins[table]] > 0)
+    lost = np.unique(owner[losing]).tolist()
     if not dry_run:
         log.mark_vacuumed(lost)
         checkpoints = (key for table in pins for key in tables.old_checkpoints(table, (file.key for file in files)))
@@ -153,17 +160,3 @@ def _files_of(
         for key, ranges in table_spans[table][1].items()
         if any(bisect_left(versions, span.start) < bisect_left(versions, span.stop) for span in ranges)
     )
-
-
-def _losing_files(
-    table_spans: Mapping[str, tuple[int, Spans]], pins: Pins, expired: Container[str], count: int
-) -> Flags:
-    """Return which of the `count` states lose files."""
-    losing = np.zeros(count, bool)
-    for table, (latest, spans) in table_spans.items():
-        change = np.zeros(latest + 2, np.int64)
-        for span in (span for key, ranges in spans.items() if key in expired for span in ranges):
-            change[span.start] += 1
-            change[span.stop] -= 1
-        losing |= (pins[table] != NONE) & (change.cumsum()[pins[table]] > 0)
-    return losing

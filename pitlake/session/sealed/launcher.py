@@ -65,7 +65,17 @@ class Zygote:
         """Wait until the zygote can fork. Raises IsolationUnavailable after the zygote has ended."""
         from pitlake.session.sql.statements import fingerprint
 
-        first = self._started()
+        with self.process.stderr or nullcontext() as stderr:
+            try:
+                first = self._control.recv(_GREETING, socket.MSG_WAITALL)
+            except OSError:
+                first = b""
+            if len(first) < _GREETING:
+                self.process.kill()
+                last = stderr.read().decode(errors="replace").strip().splitlines()[-1:] if stderr else []
+                self.close()
+                problem = f"the process that forks sessions did not start ({''.join(last) or 'silent'})"
+                raise IsolationUnavailable(problem, "run `pitlake doctor`, which checks this installation")
         self.separated = first[:1] == SEPARATED
         if first[1:] != fingerprint():
             self.close()
@@ -102,20 +112,6 @@ class Zygote:
             self.process.wait()
         if self.process.stderr:
             self.process.stderr.close()
-
-    def _started(self) -> bytes:
-        with self.process.stderr or nullcontext() as stderr:
-            try:
-                first = self._control.recv(_GREETING, socket.MSG_WAITALL)
-            except OSError:
-                first = b""
-            if len(first) < _GREETING:
-                self.process.kill()
-                last = stderr.read().decode(errors="replace").strip().splitlines()[-1:] if stderr else []
-                self.close()
-                problem = f"the process that forks sessions did not start ({''.join(last) or 'silent'})"
-                raise IsolationUnavailable(problem, "run `pitlake doctor`, which checks this installation")
-        return first
 
 
 _lock = threading.Lock()
@@ -186,19 +182,14 @@ def _drop() -> None:
 
 
 def _program(descriptor: int) -> str:
-    run = f"from pitlake.session.sealed.zygote import main; main({descriptor})"
-    return f"import sys; sys.path[:] = {_library_path()!r}; {run}"
-
-
-def _library_path() -> list[str]:
-    """Return the folders of this process's libraries, without site, environment and current directory.
-
-    The standard library is first, so that a user's html.py next to a script does not replace Python's.
-    """
+    # The folders of this process's libraries, without site, environment and current directory. The standard library is
+    # first, so that a user's html.py next to a script does not replace Python's.
     standard = os.path.dirname(os.__file__)  # noqa: PTH120
     path = [entry for entry in sys.path if os.path.isabs(entry)]  # noqa: PTH117
     path.sort(key=lambda entry: entry not in (standard, os.path.join(standard, "lib-dynload")))  # noqa: PTH118
-    return path if _ROOT in path else [*path, _ROOT]
+    library_path = path if _ROOT in path else [*path, _ROOT]
+    run = f"from pitlake.session.sealed.zygote import main; main({descriptor})"
+    return f"import sys; sys.path[:] = {library_path!r}; {run}"
 
 
 atexit.register(_drop)

@@ -74,7 +74,9 @@ def main(descriptor: int) -> None:
     reading.reading_macros()
     os.environ.clear()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # The kernel reaps the children; the parent holds their pidfds.
-    _be_killed_first()
+    # If the machine runs out of memory, the kernel should kill sessions first.
+    with suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123
+        file.write("900")
     separated = sandbox.separate()
     gc.freeze()
     gc.enable()
@@ -95,7 +97,11 @@ def main(descriptor: int) -> None:
                 finally:
                     os._exit(0)
             os.close(channel)
-            _introduce(control, pid)
+            pidfd = os.pidfd_open(pid)
+            try:
+                socket.send_fds(control, [ANSWER.pack(pid)], [pidfd])
+            finally:
+                os.close(pidfd)
             # A process with a single session, such as a command, needs no reserve.
             if not orders.poll(_IDLE_MILLISECONDS):
                 prepared.refill()
@@ -112,17 +118,3 @@ def _leave_zygote(zygote: int, channel: int) -> None:
     sandbox.die_with(zygote)
     os.closerange(3, channel)
     os.closerange(channel + 1, 1 << 20)
-
-
-def _introduce(control: socket.socket, pid: int) -> None:
-    pidfd = os.pidfd_open(pid)
-    try:
-        socket.send_fds(control, [ANSWER.pack(pid)], [pidfd])
-    finally:
-        os.close(pidfd)
-
-
-def _be_killed_first() -> None:
-    # If the machine runs out of memory, the kernel should kill sessions first.
-    with suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123
-        file.write("900")

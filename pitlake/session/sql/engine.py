@@ -150,7 +150,18 @@ class RunningQuery:
         """Yield the rows, and always close the query. Raises OverCap at a limit unless rows may be truncated."""
         try:
             for batch in self._reader:
-                within = self._within(batch if batch.schema == self.schema else batch.cast(self.schema))
+                within = batch if batch.schema == self.schema else batch.cast(self.schema)
+                room = self._caps.rows - self.rows
+                if within.num_rows > room:
+                    within = self._cut(within, room, "rows")
+                room = self._caps.bytes - self._bytes
+                if within.nbytes > room:
+                    fitting, most = 0, within.num_rows
+                    while fitting < most:
+                        middle = (fitting + most + 1) // 2
+                        fits = within.slice(0, middle).nbytes <= room
+                        fitting, most = (middle, most) if fits else (fitting, middle - 1)
+                    within = self._cut(within, fitting, "bytes")
                 arrow_fidelity.check_values(within)
                 if within.num_rows:
                     self.rows += within.num_rows
@@ -164,16 +175,6 @@ class RunningQuery:
     def close(self) -> None:
         with suppress(duckdb.Error):
             self._reader.close()
-
-    def _within(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        room = self._caps.rows - self.rows
-        if batch.num_rows > room:
-            batch = self._cut(batch, room, "rows")
-        room = self._caps.bytes - self._bytes
-        if batch.nbytes > room:
-            fitting = _rows_within(batch, room)
-            batch = self._cut(batch, fitting, "bytes")
-        return batch
 
     def _cut(self, batch: pa.RecordBatch, rows: int, limit: str) -> pa.RecordBatch:
         if not self._caps.truncate:
@@ -237,11 +238,3 @@ def failure(error: BaseException) -> Failure:
     if isinstance(error, duckdb.InterruptException):
         return Failure(kind, message, limit="seconds" if "maximum execution time" in message else "")
     return Failure(kind, message, fatal=isinstance(error, _FATAL))
-
-
-def _rows_within(batch: pa.RecordBatch, room: int) -> int:
-    low, high = 0, batch.num_rows
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if batch.slice(0, middle).nbytes <= room else (low, middle - 1)
-    return low

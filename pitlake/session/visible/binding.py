@@ -115,9 +115,34 @@ class Binding:
 
     def __post_init__(self) -> None:
         rows = [self._rows(dataset) for dataset in self.datasets]
-        self.superseded = {dataset.name: self._tombstones(dataset) for dataset in self.datasets if self._dated(dataset)}
+        self.superseded = {}
+        for dataset in self.datasets:
+            table = superseded_table_name(dataset.name)
+            # Without rows nothing can be superseded. A table that exists only because of later rows has no effect.
+            if table not in self.snapshot.tables and self.snapshot.files(dataset.name):
+                continue
+            choice = choose(self.snapshot.files(table), self.as_of, by_year=True)
+            years = Cut(
+                table=table,
+                periods=choice.years,
+                stored=SUPERSEDED_SCHEMA,
+                form=form_of_tombstones(),
+                until=None,
+                bound=self._bound,
+            )
+            name, columns = f"superseded_{dataset.name}", tuple(SUPERSEDED_SCHEMA.names)
+            self.superseded[dataset.name] = self._relation(name, columns, years, choice)
         self.words = {
-            dataset.name: self._words(dataset, relation)
+            dataset.name: replace(
+                relation,
+                name=f"{dataset.name}_words",
+                columns=tuple(words.SCHEMA.names),
+                schema=words.SCHEMA,
+                cuts=tuple(replace(cut, indexes=dataset.searched) for cut in relation.cuts),
+                whole=(),
+                deliveries=[],
+                numbers=[],
+            )
             for dataset, relation in zip(self.datasets, rows, strict=True)
             if dataset.searched and dataset.name in self.indexed and dataset.name in self.superseded
         }
@@ -140,7 +165,11 @@ class Binding:
             try:
                 for relation, cut, taken in parts:
                     cached = [] if taken else cut_cache.open_again(cut)
-                    promised = cutters.submit(make_cut, cut) if cached is None else _done(cached)
+                    if cached is None:
+                        promised = cutters.submit(make_cut, cut)
+                    else:
+                        promised = Future()
+                        promised.set_result(cached)
                     cutting.append((relation, cut, taken, promised))
                 for relation in self.relations:
                     for file in relation.whole:
@@ -171,35 +200,6 @@ class Binding:
         )
         columns = tuple(name for name in dataset.session_columns if name not in left_out)
         return self._relation(dataset.name, columns, years, choice)
-
-    def _dated(self, dataset: Dataset) -> bool:
-        # Without rows nothing can be superseded. A table that exists only because of later rows must have no effect.
-        return superseded_table_name(dataset.name) in self.snapshot.tables or not self.snapshot.files(dataset.name)
-
-    def _tombstones(self, dataset: Dataset) -> Relation:
-        table = superseded_table_name(dataset.name)
-        choice = choose(self.snapshot.files(table), self.as_of, by_year=True)
-        years = Cut(
-            table=table,
-            periods=choice.years,
-            stored=SUPERSEDED_SCHEMA,
-            form=form_of_tombstones(),
-            until=None,
-            bound=self._bound,
-        )
-        return self._relation(f"superseded_{dataset.name}", tuple(SUPERSEDED_SCHEMA.names), years, choice)
-
-    def _words(self, dataset: Dataset, rows: Relation) -> Relation:
-        return replace(
-            rows,
-            name=f"{dataset.name}_words",
-            columns=tuple(words.SCHEMA.names),
-            schema=words.SCHEMA,
-            cuts=tuple(replace(cut, indexes=dataset.searched) for cut in rows.cuts),
-            whole=(),
-            deliveries=[],
-            numbers=[],
-        )
 
     def _relation(self, name: str, columns: tuple[str, ...], years: Cut, choice: Choice) -> Relation:
         cuts = [years] if choice.years else []
@@ -284,12 +284,6 @@ def _give(relation: Relation, delivery: Delivery, descriptor: int, take: Take, w
         delivery.by_name |= not facts.columns.issuperset(relation.columns)
     finally:
         os.close(descriptor)
-
-
-def _done(descriptors: list[int]) -> Future[list[int]]:
-    done = Future[list[int]]()
-    done.set_result(descriptors)
-    return done
 
 
 def _close_result(promised: Future[list[int]]) -> None:

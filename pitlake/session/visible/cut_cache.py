@@ -159,11 +159,15 @@ class CutCache:
             _close(file.descriptor for file in rows)
             return self._open_together([replace(file.cut, indexes=cut.indexes) for file in rows[:-1]], starts)
         already = self._month_of(cut)
+        # The days in runs, each from the number of its first day to that of the day after its last.
+        ends = [0]
+        while ends[-1] < len(starts) - 1:
+            ends.append(ends[-1] + next(run for run in _RUNS if ends[-1] + run < len(starts)))
         # Rows of an earlier month, in a misplaced file, are treated as rows of the first day.
         first = (cut.since, *starts[1:])
         runs = [
             cut.between(first[day], starts[after] - 1, starts[day:after] if after > day + 1 else ())
-            for day, after in _runs(len(starts) - 1)
+            for day, after in pairwise(ends)
         ]
         if len(starts) < 2 or _count(cut.between(cut.since, starts[-1] - 1), already) <= self.few:
             return [self._open_one(cut.between(cut.since, until), already)]
@@ -294,14 +298,6 @@ class CutCache:
             path.unlink(missing_ok=True)
             signed_cache.signature_path(path).unlink(missing_ok=True)
             total -= size
-
-
-def _runs(days: int) -> list[tuple[int, int]]:
-    """Split days into runs, each given by the numbers of its first day and of the day after its last."""
-    ends = [0]
-    while ends[-1] < days:
-        ends.append(ends[-1] + next(run for run in _RUNS if ends[-1] + run <= days))
-    return list(pairwise(ends))
 
 
 def _each(

@@ -1,6 +1,6 @@
 """Rows in an Arrow file that a session maps into memory, so that vectors are read in place without decoding."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import numpy as np
 import pyarrow as pa
@@ -19,8 +19,11 @@ def write(tables: Iterable[pa.Table], schema: pa.Schema, file: object) -> None:
     """Write these tables in order; the same rows give the same bytes."""
     with pa.ipc.new_file(file, schema) as writer:
         for rows in tables:
-            for batch in _batches(rows):
-                writer.write_batch(batch)
+            # Rows are copied batch by batch, so that no byte of a batch comes from neighbouring rows.
+            for start in range(0, rows.num_rows, _BATCH_ROWS):
+                copied = take_rows(rows, np.arange(start, min(start + _BATCH_ROWS, rows.num_rows)))
+                for batch in copied.combine_chunks().to_batches():
+                    writer.write_batch(batch)
 
 
 def newest(rows: pa.Table) -> tuple[int | None, str]:
@@ -33,10 +36,3 @@ def newest(rows: pa.Table) -> tuple[int | None, str]:
     if instants.null_count:
         return None, f"it has rows without {AVAILABLE_AT}"
     return pc.max(instants).value, ""
-
-
-def _batches(rows: pa.Table) -> Iterator[pa.RecordBatch]:
-    """Copy rows batch by batch, so that no byte of a batch comes from neighbouring rows."""
-    for start in range(0, rows.num_rows, _BATCH_ROWS):
-        copied = take_rows(rows, np.arange(start, min(start + _BATCH_ROWS, rows.num_rows)))
-        yield from copied.combine_chunks().to_batches()

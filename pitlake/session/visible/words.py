@@ -123,8 +123,12 @@ def _runs(tables: Iterable[pa.Table], searched: tuple[str, ...]) -> Iterator[pa.
 
 
 def _blocks(rows: pa.Table, first: int, searched: tuple[str, ...]) -> pa.Table:
-    lengths, texts = _texts(rows, searched)
-    vocabulary, occurrences, times = _counted(texts)
+    from pitlake.lake.tables.query import calculator, columns
+
+    with calculator(threads=1, rows=rows) as connection:  # one thread keeps the order of rows
+        texts = connection.sql(_TEXTS.format(columns(searched))).to_arrow_table(_PIECE_ROWS)
+    lengths = texts["characters"].to_numpy()
+    vocabulary, occurrences, times = _counted(texts["text"].chunks)
     row = occurrences.astype(np.uint32)
     mean = np.float32(max(lengths.mean(), 1))
     bounds = np.append(_starts(occurrences // _BLOCK), len(occurrences))
@@ -144,15 +148,6 @@ def _blocks(rows: pa.Table, first: int, searched: tuple[str, ...]) -> pa.Table:
         pa.repeat(pc.max(rows[AVAILABLE_AT]), len(starts)),
     )
     return pa.Table.from_arrays([pa.array(column) for column in blocks], schema=SCHEMA)
-
-
-def _texts(rows: pa.Table, searched: tuple[str, ...]) -> tuple[np.ndarray, list[pa.Array]]:
-    """Return the texts of the rows in lower case, preceded by their numbers of characters."""
-    from pitlake.lake.tables.query import calculator, columns
-
-    with calculator(threads=1, rows=rows) as connection:  # one thread keeps the order of rows
-        texts = connection.sql(_TEXTS.format(columns(searched))).to_arrow_table(_PIECE_ROWS)
-    return texts["characters"].to_numpy(), texts["text"].chunks
 
 
 def _counted(texts: list[pa.Array]) -> tuple[pa.Array, np.ndarray, np.ndarray]:
