@@ -58,7 +58,10 @@ def _answer(
     sender: Connection, seconds: float, memory: int, read: Callable[..., object], args: tuple[object, ...],
     settings: dict[str, object],
 ) -> None:  # fmt: skip
-    room = _mapped() + memory
+    address_space = 0  # in bytes, before parsing starts
+    with suppress(OSError):
+        address_space = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+    room = address_space + memory
     resource.setrlimit(resource.RLIMIT_AS, (room, room))
     resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -70,10 +73,3 @@ def _answer(
         except Exception as error:  # noqa: BLE001  the boundary: what a reader raises is raised where it was asked
             answer = (None, error)
         sender.send(answer)
-
-
-def _mapped() -> int:
-    """Return this process's address space in bytes, before parsing starts."""
-    with suppress(OSError):
-        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
-    return 0

@@ -47,23 +47,17 @@ def settle(
         groups.setdefault(_values(row, group), []).append((index, row))
     settled = Settled([], {})
     for members in groups.values():
-        _settle_group(members, identity, ignored, settled)
+        winner = max((row[RANK], row[SECOND_RANK], row[CONTENDER]) for _, row in members)[2]
+        winning = {_values(row, identity): (index, row) for index, row in members if row[CONTENDER] == winner}
+        for index, row in members:
+            if row[CONTENDER] == winner:
+                continue
+            won_by = winning.get(_values(row, identity))
+            if won_by is not None and _content(won_by[1], ignored) == _content(row, ignored):
+                settled.repeats[index] = won_by[0]
+            else:
+                settled.losers.append(index)
     return settled
-
-
-def _settle_group(
-    members: list[tuple[int, dict[str, Any]]], identity: Sequence[str], ignored: Collection[str], settled: Settled
-) -> None:
-    winner = max((row[RANK], row[SECOND_RANK], row[CONTENDER]) for _, row in members)[2]
-    winning = {_values(row, identity): (index, row) for index, row in members if row[CONTENDER] == winner}
-    for index, row in members:
-        if row[CONTENDER] == winner:
-            continue
-        won_by = winning.get(_values(row, identity))
-        if won_by is not None and _content(won_by[1], ignored) == _content(row, ignored):
-            settled.repeats[index] = won_by[0]
-        else:
-            settled.losers.append(index)
 
 
 def _content(row: dict[str, Any], ignored: Collection[str]) -> dict[str, Any]:

@@ -76,24 +76,21 @@ def released(accepted: datetime, form: str | None, filing_date: date | None, *, 
     if as_accepted:
         return Release(accepted, BY_ACCEPTANCE, accepted)
     day = new_york_day(accepted)
-    shown_on = day if _in_time(accepted, day, form, filing_date) else next_business_day(day)
+    cut_off, cut_off_if_dated = (
+        (LATE_CUT_OFF, LATE_CUT_OFF_IF_DATED) if kept_until_ten(form, day) else (CUT_OFF, CUT_OFF_IF_DATED)
+    )
+    clock_time = accepted.astimezone(NEW_YORK).time()
+    if filing_date is None:
+        is_in_time = is_business_day(day) and clock_time <= cut_off
+    else:
+        is_in_time = (is_business_day(day) or filing_date >= day) and clock_time <= cut_off_if_dated
+    shown_on = day if is_in_time else next_business_day(day)
     is_dated = filing_date is not None and (filing_date > day or shown_on == day)
     if filing_date is not None and filing_date > day:
         # Such a date proves that EDGAR was open on a day on which other offices were closed.
         shown_on = filing_date if filing_date in SHUT_BY_ORDER else max(shown_on, filing_date)
     at = accepted if shown_on == day else datetime.combine(shown_on, MORNING, NEW_YORK).astimezone(timezone.utc)
     return Release(at, BY_FILING_DATE if is_dated else BY_CLOCK, accepted)
-
-
-def _in_time(accepted: datetime, day: date, form: str | None, filing_date: date | None) -> bool:
-    """Return whether a filing was accepted on a business day, early enough to be released at once."""
-    cut_off, cut_off_if_dated = (
-        (LATE_CUT_OFF, LATE_CUT_OFF_IF_DATED) if kept_until_ten(form, day) else (CUT_OFF, CUT_OFF_IF_DATED)
-    )
-    clock_time = accepted.astimezone(NEW_YORK).time()
-    if filing_date is None:
-        return is_business_day(day) and clock_time <= cut_off
-    return (is_business_day(day) or filing_date >= day) and clock_time <= cut_off_if_dated
 
 
 def kept_until_ten(form: str | None, day: date) -> bool:

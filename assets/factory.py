@@ -123,23 +123,16 @@ def dataset_asset(
             if context.selected_asset_keys:
                 yield from materialise(context, lake=lake, **inputs)
             else:
-                yield from _standing_checks(context, dataset, lake)
+                chosen_checks = {key.name for key in context.selected_asset_check_keys}
+                with not_retried():
+                    results = list(check_results(dataset, check_lake(dataset, lake.open())))
+                if unmade := sorted(chosen_checks - {result.check_name for result in results}):
+                    context.log.warning("not checked, because only a run of the asset can: %s", ", ".join(unmade))
+                yield from (result for result in results if result.check_name in chosen_checks)
 
         return run
 
     return decorate
-
-
-def _standing_checks(
-    context: dg.AssetExecutionContext, dataset: Dataset, lake: LakeResource
-) -> Iterator[dg.AssetCheckResult]:
-    """Yield the results of the selected checks that need no run, and log the names of the other checks."""
-    chosen_checks = {key.name for key in context.selected_asset_check_keys}
-    with not_retried():
-        results = list(check_results(dataset, check_lake(dataset, lake.open())))
-    if unmade := sorted(chosen_checks - {result.check_name for result in results}):
-        context.log.warning("not checked, because only a run of the asset can: %s", ", ".join(unmade))
-    yield from (result for result in results if result.check_name in chosen_checks)
 
 
 @contextlib.contextmanager
@@ -168,7 +161,13 @@ def dagster_events(
         raise dg.Failure(str(report.outcome), metadata=refusal_metadata(report.outcome), allow_retries=False)
     whole = run_metadata(report, report.outcome) | dict(more)
     if dataset.partitioned:
-        _add_day_metadata(context, report.outcome, whole)
+        # Only the last partition gets the counts of the run, so that a range does not store them for each day.
+        last = max(context.partition_keys)
+        for day in context.partition_keys:
+            count = report.outcome.per_day[day]
+            if day == last or count.extracted:
+                rows = {"dagster/partition_row_count": count.published + count.unchanged}
+                context.add_asset_metadata(rows | vars(count) | (whole if day == last else {}), partition_key=day)
     yield dg.MaterializeResult(metadata=None if dataset.partitioned else whole, check_results=checks)
 
 
@@ -195,18 +194,6 @@ def refused_records(report: RunReport) -> Iterator[str]:
             counts = ", ".join(f"{name}={fact}" for name, fact in check.facts.items() if name != "rows")
             records = ", ".join(check.examples)
             yield f"{report.dataset}: {check.name} refused records, which are gaps now: {counts}, such as {records}"
-
-
-def _add_day_metadata(context: dg.AssetExecutionContext, published: Published, whole: dict[str, Any]) -> None:
-    """Add each day's counts to its partition. Add the run's counts only to the last partition, so that a range does not
-    store them for each day.
-    """
-    last = max(context.partition_keys)
-    for day in context.partition_keys:
-        count = published.per_day[day]
-        if day == last or count.extracted:
-            rows = {"dagster/partition_row_count": count.published + count.unchanged}
-            context.add_asset_metadata(rows | vars(count) | (whole if day == last else {}), partition_key=day)
 
 
 def refusal_metadata(refusal: CheckFailed) -> dict[str, dg.MetadataValue]:

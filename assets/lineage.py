@@ -19,7 +19,15 @@ def column_lineage(extractor: Extractor, source: dg.AssetKey) -> dg.TableColumnL
     reads: dict[str, set[str]] = {}
     for query in extractor.queries:
         labels = dict(_LABELLED.findall(query))
-        for expression in _returned(query):
+        # The expressions of the last RETURN, split at commas outside of brackets.
+        parts, depth = [""], 0
+        for mark in query.rpartition("RETURN")[2]:
+            depth += (mark in _OPEN) - (mark in _SHUT)
+            if mark == "," and not depth:
+                parts.append("")
+            else:
+                parts[-1] += mark
+        for expression in parts:
             value, _, name = map(str.strip, expression.rpartition(" AS "))
             if name in extractor.dataset.business_columns:
                 read = {f"{labels[node]}.{prop}" for node, prop in _PROPERTY.findall(value) if node in labels}
@@ -28,15 +36,3 @@ def column_lineage(extractor: Extractor, source: dg.AssetKey) -> dg.TableColumnL
         name: [dg.TableColumnDep(source, prop) for prop in sorted(read)] for name, read in reads.items() if read
     }
     return dg.TableColumnLineage(dependencies)
-
-
-def _returned(query: str) -> list[str]:
-    """Return the expressions of the last RETURN, split at commas outside of brackets."""
-    parts, depth = [""], 0
-    for mark in query.rpartition("RETURN")[2]:
-        depth += (mark in _OPEN) - (mark in _SHUT)
-        if mark == "," and not depth:
-            parts.append("")
-        else:
-            parts[-1] += mark
-    return parts

@@ -110,7 +110,16 @@ def concluded(
         _log.warning(notes[-1])
 
     try:
-        report = _reported(stage, outcome, read_clock, audits)
+        if isinstance(outcome, CheckFailed):
+            staged = stage.load()
+            judged = outcome.judged or judge(staged, read_clock(), audits).checks
+            facts = {fact: value if isinstance(value, int) else str(value) for fact, value in outcome.facts.items()}
+            # The refusing check may have failed before there was a stage.
+            failed_check = CheckResult(name=outcome.check, passed=False, facts=facts, examples=outcome.examples)
+            others = (check for check in judged if check.name != outcome.check)
+            report = _report(staged, outcome, (*others, failed_check))
+        else:
+            report = _report(outcome.staged, outcome, outcome.checks)
     except Exception as problem:  # noqa: BLE001 - see above
         report_problem("the run can't be reported completely", problem)
         checks = () if isinstance(outcome, CheckFailed) else outcome.checks
@@ -141,19 +150,6 @@ def together(reports: Sequence[RunReport]) -> RunReport:
     return replace(
         last, outcome=outcome, gaps=gaps_of_all, notes=tuple(note for report in reports for note in report.notes)
     )
-
-
-def _reported(
-    stage: Stage, outcome: Published | CheckFailed, read_clock: Callable[[], datetime], audits: Sequence[Audit]
-) -> RunReport:
-    if isinstance(outcome, CheckFailed):
-        staged = stage.load()
-        judged = outcome.judged or judge(staged, read_clock(), audits).checks
-        facts = {fact: value if isinstance(value, int) else str(value) for fact, value in outcome.facts.items()}
-        # The refusing check may have failed before there was a stage.
-        refusal = CheckResult(name=outcome.check, passed=False, facts=facts, examples=outcome.examples)
-        return _report(staged, outcome, (*(check for check in judged if check.name != outcome.check), refusal))
-    return _report(outcome.staged, outcome, outcome.checks)
 
 
 def check_report(report: RunReport, run_id: str) -> CheckReport:

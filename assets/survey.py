@@ -7,7 +7,7 @@ with those of the last published run, so that a renamed label is noticed even if
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -61,21 +61,17 @@ def survey(extractor: Extractor, graph: GraphReader) -> Survey:
         with_start = sum(_count(graph, f"MATCH (:{label})-[r:{kind}]->() RETURN count(r) AS count") for label in starts)
         with_end = sum(_count(graph, f"MATCH ()-[r:{kind}]->(:{label}) RETURN count(r) AS count") for label in ends)
         unread[name] = counts[name] - min(with_start, with_end)
-    for label, query in _unreached(own, _matched((*extractor.queries, *extractor.others))):
-        if 0 < counts[f"{label} nodes"] <= MOST_SEARCHED:
-            unread[f"{label} nodes"] = _count(graph, query)
-    return Survey(counts, {name: count for name, count in unread.items() if count > 0})
-
-
-def _unreached(own: frozenset[Edge], matched: frozenset[str]) -> Iterator[tuple[str, str]]:
-    """Yield each label that only relations reach, with a query that counts its nodes without such a relation."""
+    # Of labels that only relations reach, the nodes without such a relation are unread.
     leading: dict[str, set[str]] = defaultdict(set)
     for start, kind, end in own:
         leading[start].add(f"(n)-[:{kind}]->(:{end})")
         leading[end].add(f"(n)<-[:{kind}]-(:{start})")
+    matched = _matched((*extractor.queries, *extractor.others))
     for label in sorted(leading.keys() - matched - KINDS.keys() - TAXONOMY):
         without = " AND ".join(f"NOT EXISTS {{ {pattern} }}" for pattern in sorted(leading[label]))
-        yield label, f"MATCH (n:{label}) WHERE {without} RETURN count(n) AS count"
+        if 0 < counts[f"{label} nodes"] <= MOST_SEARCHED:
+            unread[f"{label} nodes"] = _count(graph, f"MATCH (n:{label}) WHERE {without} RETURN count(n) AS count")
+    return Survey(counts, {name: count for name, count in unread.items() if count > 0})
 
 
 @cache

@@ -82,7 +82,15 @@ def event_asset(
     def materialise(context: dg.AssetExecutionContext, config: BundleConfig, lake: LakeResource) -> AssetEvents:
         lake_now, keys = lake.open(), config.releases or context.partition_keys
         with not_retried():
-            chosen = _releases(lake_now, keys)
+            partition_keys = frozenset(keys)
+            try:
+                chosen = [event for event in earnings_bundles.events(lake_now) if event.key in partition_keys]
+            except LakeNotFound:
+                raise BadInput("partition", "there is no lake yet", "publish earnings_events first") from None
+            unknown = sorted(partition_keys - {event.key for event in chosen})
+            if unknown:
+                some = ", ".join(map(repr, unknown[:MOST_UNKNOWN]))
+                raise BadInput("partition", f"{some}: this lake has no such release", "pick others")
         report = build(lake_now, chosen, context.run.run_id, config)
         if isinstance(report.outcome, CheckFailed):
             yield from dagster_events(context, dataset, report)
@@ -101,16 +109,3 @@ def event_asset(
         yield dg.MaterializeResult(check_results=checks)
 
     return materialise
-
-
-def _releases(lake: Lake, keys: Sequence[str]) -> list[Event]:
-    """Return the releases of these partitions. Raises BadInput for a partition that names no release."""
-    try:
-        events = [event for event in earnings_bundles.events(lake) if event.key in frozenset(keys)]
-    except LakeNotFound:
-        raise BadInput("partition", "there is no lake yet", "publish earnings_events first") from None
-    unknown = sorted(frozenset(keys) - {event.key for event in events})
-    if unknown:
-        some = ", ".join(map(repr, unknown[:MOST_UNKNOWN]))
-        raise BadInput("partition", f"{some}: this lake has no such release", "pick others")
-    return events

@@ -4,7 +4,7 @@ The requests are repeated and their answers captured, but not published. A later
 as revisions that are available from their observation.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from math import sqrt
 from typing import Any, NamedTuple
@@ -138,7 +138,13 @@ def derive(
         raise BadInput("datasets", f"{unknown[0]} comes from no provider", f"choose from {', '.join(all_feeds())}")
     store = CaptureStore.of(lake.location)
     measured: list[tuple[Feed, FieldDrift]] = []
-    for feed, scope in _last_asked(store, datasets):
+    last: dict[str, dict[str, Any]] = {}
+    for run, name in store.runs():
+        facts = store.run(run, name)
+        if name in all_feeds() and (name in datasets or not datasets):
+            last[name] = max(last.get(name, facts), facts, key=lambda facts: str(facts["until"]))
+    for name, facts in sorted(last.items()):
+        feed, scope = all_feeds()[name], Scope.of_json(facts["scope"])
         with HttpClient(feed.provider, store, mode) as client:
             try:
                 measured += [(feed, drift) for drift in measure(feed, scope, client, lake)]
@@ -149,32 +155,17 @@ def derive(
     with lake.stage(DATASET, run_id) as stage:
 
         def fill() -> None:
-            rows = [_row(feed, drift, moment) for feed, drift in measured]
+            rows = []
+            for feed, drift in measured:
+                low, high = wilson(drift.changed, drift.compared)
+                stamps = {
+                    "available_at": moment,
+                    "available_at_source": DATASET.source_tag,
+                    "evidence": f"drift:{drift.dataset}:{drift.field}:{clock.iso(moment)}",
+                }
+                measures = {"share": drift.changed / drift.compared, "low": low, "high": high}
+                source = {"source": feed.provider.name, "measured_at": moment}
+                rows.append({**drift._asdict(), **source, **measures, **stamps})
             stage.add(None, pa.Table.from_pylist(rows, staged_schema(DATASET)), extracted=len(rows))
 
         return concluded(stage, lake, fill, lambda: moment, audits)
-
-
-def _last_asked(store: CaptureStore, datasets: Collection[str]) -> Iterator[tuple[Feed, Scope]]:
-    last: dict[str, dict[str, Any]] = {}
-    for run_id, name in store.runs():
-        facts = store.run(run_id, name)
-        if name in all_feeds() and (name in datasets or not datasets):
-            last[name] = max(last.get(name, facts), facts, key=lambda facts: str(facts["until"]))
-    for name, facts in sorted(last.items()):
-        yield all_feeds()[name], Scope.of_json(facts["scope"])
-
-
-def _row(feed: Feed, drift: FieldDrift, moment: datetime) -> dict[str, Any]:
-    low, high = wilson(drift.changed, drift.compared)
-    return {
-        **drift._asdict(),
-        "source": feed.provider.name,
-        "measured_at": moment,
-        "share": drift.changed / drift.compared,
-        "low": low,
-        "high": high,
-        "available_at": moment,
-        "available_at_source": DATASET.source_tag,
-        "evidence": f"drift:{drift.dataset}:{drift.field}:{clock.iso(moment)}",
-    }

@@ -6,7 +6,7 @@ that does not change with later publishes. The stored receipt of that answer all
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -118,13 +118,36 @@ def build(
     for accession_no, anchor, section, name in _stored(lake, events, "accession_no, anchor, section, name"):
         before[accession_no, anchor].add((section, name))
     version, existing_receipts = lake.head(), receipts.ids(lake.location)
-    bundles = _ask_all(lake, version, past)
+    # Each worker moves one session through a part of the moments.
+    places = sorted(range(len(past)), key=lambda place: past[place][2])
+    share = max(1, -(-len(places) // workers()))
+    shares = [places[start : start + share] for start in range(0, len(places), share)]
+    answers = each(lambda part: _walk(lake, version, [past[place] for place in part]), shares)
+    by_place = dict(zip(places, chain.from_iterable(answers), strict=True))
+    bundles = [by_place[place] for place in range(len(past))]
     receipt_ids = [bundle.answer.keep(lake) for bundle in bundles]
 
     def fill() -> None:
         for bundle in bundles:
-            rows = [*_rows(bundle), *_withdrawn(bundle, before)]
-            gaps = list(_gaps(bundle, {row["section"] for row in rows}))
+            answer = bundle.answer.arrow()
+            rows = [
+                _row(bundle)
+                | {name: row[name] for name in ANSWERED}
+                | {"known_at": row["available_at"], "withdrawn": False}
+                for row in answer.to_pylist()
+            ]
+            names = set(zip(answer["section"].to_pylist(), answer["name"].to_pylist(), strict=True))
+            withdrawn_names = sorted(before.get((bundle.event.accession_no, bundle.anchor), set()) - names)
+            rows += [
+                _row(bundle) | {"section": section, "name": name, "withdrawn": True}
+                for section, name in withdrawn_names
+            ]
+            filled_sections, place = {row["section"] for row in rows}, _locator(bundle.event, bundle.anchor)
+            gaps = [
+                StagedGap(NOTHING_KNOWN.type, NOTHING_KNOWN.reason, f"{place}/{section}", _available_at(bundle))
+                for section in SECTIONS
+                if section not in filled_sections
+            ]
             stage.add(None, pa.Table.from_pylist(rows, staged_schema(DATASET)), gaps, extracted=len(rows) + len(gaps))
         later = [
             StagedGap("pit_excluded", "not public yet", _locator(*moment[:2]))
@@ -169,16 +192,6 @@ def _stored(lake: Lake, events: Sequence[Event], columns: str) -> list[tuple[Any
         return session.sql(question, {"accessions": accessions}).rows()
 
 
-def _ask_all(lake: Lake, version: int, moments: Sequence[tuple[Event, str, datetime]]) -> list[Bundle]:
-    """Return the bundles of these moments, in the same order. Each worker moves one session through a part of them."""
-    places = sorted(range(len(moments)), key=lambda place: moments[place][2])
-    share = max(1, -(-len(places) // workers()))
-    shares = [places[start : start + share] for start in range(0, len(places), share)]
-    answers = each(lambda part: _walk(lake, version, [moments[place] for place in part]), shares)
-    by_place = dict(zip(places, chain.from_iterable(answers), strict=True))
-    return [by_place[place] for place in range(len(moments))]
-
-
 def _walk(lake: Lake, version: int, moments: Sequence[tuple[Event, str, datetime]]) -> list[Bundle]:
     query = catalogue.get(QUERY)
     sessions = walk([instant for *_, instant in moments], lake=lake, version=version, datasets=query.reads)
@@ -186,19 +199,6 @@ def _walk(lake: Lake, version: int, moments: Sequence[tuple[Event, str, datetime
         Bundle(event, anchor, instant, session.ask(query, query.bind({"ticker": event.ticker})))
         for (event, anchor, instant), session in zip(moments, sessions, strict=True)
     ]
-
-
-def _rows(bundle: Bundle) -> Iterator[dict[str, Any]]:
-    for row in bundle.answer.arrow().to_pylist():
-        values = {name: row[name] for name in ANSWERED}
-        yield _row(bundle) | values | {"known_at": row["available_at"], "withdrawn": False}
-
-
-def _withdrawn(bundle: Bundle, before: Mapping[tuple[str, str], set[tuple[str, str]]]) -> Iterator[dict[str, Any]]:
-    answer = bundle.answer.arrow()
-    names = set(zip(answer["section"].to_pylist(), answer["name"].to_pylist(), strict=True))
-    for section, name in sorted(before.get((bundle.event.accession_no, bundle.anchor), set()) - names):
-        yield _row(bundle) | {"section": section, "name": name, "withdrawn": True}
 
 
 def _row(bundle: Bundle) -> dict[str, Any]:
@@ -223,13 +223,6 @@ def _evidence(bundle: Bundle) -> str:
 def _available_at(bundle: Bundle) -> datetime:
     """Return the availability of a row or gap. It is never before the release, because rows name the release."""
     return max(bundle.as_of, bundle.event.public_at)
-
-
-def _gaps(bundle: Bundle, names: set[str]) -> Iterator[StagedGap]:
-    for section in SECTIONS:
-        if section not in names:
-            locator = f"{_locator(bundle.event, bundle.anchor)}/{section}"
-            yield StagedGap(NOTHING_KNOWN.type, NOTHING_KNOWN.reason, locator, _available_at(bundle))
 
 
 def _locator(event: Event, anchor: str) -> str:

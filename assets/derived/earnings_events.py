@@ -5,13 +5,13 @@ on a filing and one statement, never on later rows.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 
 import pyarrow as pa
 
-from assets.derived.announcements import RELEASES, STATEMENTS, Announcement, AnnouncementSource, days_around
+from assets.derived.announcements import RELEASES, STATEMENTS, Announcement, days_around
 from assets.runs import RunReport, concluded
 from pitlake import clock
 from pitlake.datasets._shared import UNPROVEN
@@ -59,11 +59,29 @@ def events(snapshot: Snapshot, moment: datetime) -> tuple[list[dict[str, Any]], 
     gaps = []
     for source in STATEMENTS:
         for statement in source.read(snapshot):
-            candidates = _releases_near(statement, source, by_company)
+            # The first known statement about each filing of the company near the statement's day. All filings near the
+            # day are included, so that a later filing can't take a statement from an earlier one.
+            first: dict[str, Announcement] = {}
+            for day in days_around(statement.day, source):
+                for ticker in statement.tickers:
+                    for release in by_company.get((ticker, day), ()):
+                        earliest = first.setdefault(release.statement, release)
+                        if release.order < earliest.order:
+                            first[release.statement] = release
+            candidates = [first[accession_no] for accession_no in sorted(first)]
             rows += [row for release in candidates for row in _rows(release, statement, moment)]
             if not candidates:
                 gaps.append(StagedGap(NO_EVENT.type, NO_EVENT.reason, statement.evidence))
-    return list(_without_repeats(rows)), gaps
+    # The last row of a statement for each instant, in order, unless it repeats the previous row.
+    last = {(*_identity(row), row["available_at"]): row for row in rows}
+    seen_contents: dict[tuple[Any, ...], dict[str, Any]] = {}
+    changed_rows = []
+    for row in sorted(last.values(), key=lambda row: (row["available_at"], *_identity(row))):
+        content = {name: row[name] for name in DATASET.content_columns}
+        if seen_contents.get(_identity(row)) != content:
+            seen_contents[_identity(row)] = content
+            changed_rows.append(row)
+    return changed_rows, gaps
 
 
 def when(event_at: datetime, known_at: datetime) -> str:
@@ -79,38 +97,11 @@ def when(event_at: datetime, known_at: datetime) -> str:
     return "during" if event_at < session.close else "after_close"
 
 
-def _releases_near(statement: Announcement, source: AnnouncementSource, releases: Releases) -> list[Announcement]:
-    """Return the first known statement about each filing of the company near the statement's day.
-
-    All filings near the day are included, so that a later filing can't take a statement from an earlier one.
-    """
-    first: dict[str, Announcement] = {}
-    for day in days_around(statement.day, source):
-        for ticker in statement.tickers:
-            for release in releases.get((ticker, day), ()):
-                earliest = first.setdefault(release.statement, release)
-                if release.order < earliest.order:
-                    first[release.statement] = release
-    return [first[accession_no] for accession_no in sorted(first)]
-
-
 def _rows(release: Announcement, statement: Announcement, moment: datetime) -> Iterator[dict[str, Any]]:
     """Yield a statement of a release, and a second row if the exchange then did not open as planned."""
-    row = _row(release, statement)
-    yield row
-    plan = planned(clock.new_york_day(row["event_at"]))
-    if plan is not None and row["session"] is not None and row["available_at"] < plan.open <= moment:
-        timing = when(row["event_at"], plan.open)
-        if timing != row["session"]:
-            yield row | {"session": timing, "available_at": plan.open}
-
-
-def _row(release: Announcement, statement: Announcement) -> dict[str, Any]:
-    later, event_at = (
-        max(release, statement, key=lambda announcement: announcement.available_at),
-        release.fields["event_at"],
-    )
-    return {
+    later = max(release, statement, key=lambda announcement: announcement.available_at)
+    event_at = release.fields["event_at"]
+    row = {
         **dict.fromkeys(DATASET.business_columns),
         **release.fields,
         "session": None if release.fields["acceptance_rule"] in UNPROVEN else when(event_at, later.available_at),
@@ -121,17 +112,12 @@ def _row(release: Announcement, statement: Announcement) -> dict[str, Any]:
         "available_at_source": later.available_at_source,
         "evidence": statement.evidence,
     }
-
-
-def _without_repeats(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield the last row of a statement for each instant, in order, unless it repeats the previous row."""
-    last = {(*_identity(row), row["available_at"]): row for row in rows}
-    seen_rows: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for row in sorted(last.values(), key=lambda row: (row["available_at"], *_identity(row))):
-        content = {name: row[name] for name in DATASET.content_columns}
-        if seen_rows.get(_identity(row)) != content:
-            seen_rows[_identity(row)] = content
-            yield row
+    yield row
+    plan = planned(clock.new_york_day(row["event_at"]))
+    if plan is not None and row["session"] is not None and row["available_at"] < plan.open <= moment:
+        timing = when(row["event_at"], plan.open)
+        if timing != row["session"]:
+            yield row | {"session": timing, "available_at": plan.open}
 
 
 def _identity(row: Mapping[str, Any]) -> tuple[Any, ...]:

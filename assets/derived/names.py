@@ -86,11 +86,13 @@ def statements(
 
     Unreadable answers about names and names without a provable first day become gaps.
     """
-    name_statements, gaps, polls = (
-        [*_cover_pages(snapshot), *_snapshots(snapshot)],
-        [],
-        defaultdict[str, list[Poll]](list),
-    )
+    name_statements, gaps, polls = list(_cover_pages(snapshot)), [], defaultdict[str, list[Poll]](list)
+    name_statements += [
+        _statement(row["cik"], kind, [name], GRAPH, clock.iso(row["at"]), row["at"], row["evidence"])
+        for row in _rows(snapshot, "companies", SNAPSHOTS)
+        for kind, name in (("ticker", row["ticker"]), ("company_name", row["name"]))
+        if name
+    ]
     pages: defaultdict[str, list[OlderFilings]] = defaultdict(list)
     for capture in captures:
         try:
@@ -155,24 +157,24 @@ def of_poll(poll: Poll, earlier: Sequence[Poll]) -> tuple[list[NameStatement], l
 
 def of_header(capture: Capture) -> list[NameStatement]:
     """Return the names in the header of a company's own filing; an empty list for any other answer."""
-    return list(_of_header(capture)) if capture.status == HTTPStatus.OK and _headers.is_header(capture) else []
-
-
-def _of_header(capture: Capture) -> Iterator[NameStatement]:
+    if capture.status != HTTPStatus.OK or not _headers.is_header(capture):
+        return []
     text = capture.text()
     header = _headers.parsed(text)
     if not is_own(header.form_type):
-        return
+        return []
     accepted = dating.edgar_header(header.acceptance).instant
     released_on = clock.new_york_day(released(accepted, header.form_type, header.filing_date).at)
     filed = max(header.filing_date or released_on, released_on)
+    name_statements, accession_no = [], header.accession_no
     for cik, name in _headers.conformed_names(text):
-        evidence = f"{capture.location}&item={cik}"
-        at = dating.end_of_day(filed)
-        yield _statement(cik, "company_name", [name], HEADER, header.accession_no, at, evidence, header.accession_no)
+        evidence, at = f"{capture.location}&item={cik}", dating.end_of_day(filed)
+        statement = _statement(cik, "company_name", [name], HEADER, accession_no, at, evidence, accession_no)
+        name_statements.append(statement)
     for cik, name, since in _headers.former_names(text):
         if since <= filed:
-            yield _borne_since(cik, name, since, capture.location, capture.fetched_at)
+            name_statements.append(_borne_since(cik, name, since, capture.location, capture.fetched_at))
+    return name_statements
 
 
 def _borne_since(cik: str, name: str, since: date, location: str, fetched_at: datetime) -> NameStatement:
@@ -193,13 +195,6 @@ def _cover_pages(snapshot: Snapshot) -> Iterator[NameStatement]:
         if names:
             statement = _statement(row["cik"], kind, names, DEI, accession_no, row["at"], row["evidence"], accession_no)
             yield statement
-
-
-def _snapshots(snapshot: Snapshot) -> Iterator[NameStatement]:
-    for row in _rows(snapshot, "companies", SNAPSHOTS):
-        for kind, name in (("ticker", row["ticker"]), ("company_name", row["name"])):
-            if name:
-                yield _statement(row["cik"], kind, [name], GRAPH, clock.iso(row["at"]), row["at"], row["evidence"])
 
 
 def _rows(snapshot: Snapshot, dataset: str, question: str) -> list[NameStatement]:

@@ -15,7 +15,7 @@ from pitlake.datasets.text_vectors import DATASET, NO_WORDS
 from pitlake.errors import LakeNotFound
 from pitlake.lake.lake import Lake
 from pitlake.lake.publishing.audit import Audit
-from pitlake.lake.publishing.stage import Stage, StagedGap, staged_schema
+from pitlake.lake.publishing.stage import StagedGap, staged_schema
 from pitlake.lake.storage.manifest import Snapshot
 from pitlake.lake.tables.query import calculator, reading
 from pitlake.questions.embedding import MODEL, own
@@ -97,7 +97,17 @@ def derive(
         def fill() -> None:
             for kind in TEXTS:
                 for texts in missing(snapshot, kind, name, moment):
-                    _stage(stage, kind, name, texts, model)
+                    rows, gaps = [], []
+                    for text in texts:
+                        vector = list(model(text["text"]))
+                        if any(vector):
+                            row = {key: value for key, value in text.items() if key != "text"}
+                            rows.append({**row, "kind": kind, "model": name, "vector": vector})
+                        else:
+                            gaps.append(
+                                StagedGap(NO_WORDS.type, NO_WORDS.reason, text["evidence"], text["available_at"])
+                            )
+                    stage.add(None, pa.Table.from_pylist(rows, staged_schema(DATASET)), gaps, extracted=len(texts))
 
         return concluded(stage, lake, fill, lambda: moment, audits)
 
@@ -118,15 +128,3 @@ def missing(snapshot: Snapshot, kind: str, model: str, until: datetime) -> Itera
         new_texts = sql.sql(query, params={"observed": until}).to_arrow_table()
     for batch in new_texts.to_batches(max_chunksize=BATCH):
         yield batch.to_pylist()
-
-
-def _stage(stage: Stage, kind: str, name: str, texts: Sequence[Mapping[str, Any]], model: Model) -> None:
-    rows, gaps = [], []
-    for text in texts:
-        vector = list(model(text["text"]))
-        if any(vector):
-            row = {key: value for key, value in text.items() if key != "text"}
-            rows.append({**row, "kind": kind, "model": name, "vector": vector})
-        else:
-            gaps.append(StagedGap(NO_WORDS.type, NO_WORDS.reason, text["evidence"], text["available_at"]))
-    stage.add(None, pa.Table.from_pylist(rows, staged_schema(DATASET)), gaps, extracted=len(texts))

@@ -71,19 +71,6 @@ def publish(
     The first refused file ends the run. A refused file is skipped once there is a newer file of the same name. Without
     new files, the report says that nothing changed.
     """
-    waiting = _waiting(store, feed, lake)
-    for capture in waiting:
-        scope = Scope(queries=(capture.url.removeprefix(f"{feed.provider.base_url}/"),))
-        with HttpClient(feed.provider, store, "replay", until=capture.fetched_at) as client:
-            report = run_once(feed, scope, client, lake, run_id=f"{run_id}.{_mark(capture)}", audits=audits)
-        yield report
-        if isinstance(report.outcome, CheckFailed):
-            return
-    if not waiting:
-        yield nothing_asked(feed, lake, run_id, audits)
-
-
-def _waiting(store: CaptureStore, feed: Feed, lake: Lake) -> list[Capture]:
     received = sorted(store.every(feed.provider.name), key=lambda capture: (capture.fetched_at, capture.url))
     newest: Mapping[str, Capture] = {capture.request_key: capture for capture in received}
     judged = {
@@ -97,7 +84,16 @@ def _waiting(store: CaptureStore, feed: Feed, lake: Lake) -> list[Capture]:
         mark = _mark(capture)
         return mark not in judged and (mark not in refused or newest[capture.request_key] is capture)
 
-    return [capture for capture in received if waits(capture)]
+    waiting = [capture for capture in received if waits(capture)]
+    for capture in waiting:
+        scope = Scope(queries=(capture.url.removeprefix(f"{feed.provider.base_url}/"),))
+        with HttpClient(feed.provider, store, "replay", until=capture.fetched_at) as client:
+            report = run_once(feed, scope, client, lake, run_id=f"{run_id}.{_mark(capture)}", audits=audits)
+        yield report
+        if isinstance(report.outcome, CheckFailed):
+            return
+    if not waiting:
+        yield nothing_asked(feed, lake, run_id, audits)
 
 
 def _mark(capture: Capture) -> str:

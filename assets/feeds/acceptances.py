@@ -7,6 +7,7 @@ stays proven. assets.feeds.dating reads a single timestamp; assets.edgar decides
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date, datetime, timedelta, timezone
 from itertools import product
@@ -117,15 +118,12 @@ def _settled(row: Mapping[str, Any], statements: Sequence[Mapping[str, Any]]) ->
 def _possible(filing: Mapping[str, Any]) -> set[datetime]:
     """Return every instant, in whole seconds, that a filing's raw acceptance timestamp can mean."""
     naive = dating.wall_clock(filing["acceptance_raw"]) if filing["acceptance_rule"] in UNPROVEN else None
-    every = {filing["accepted_at"]} if naive is None else {naive.replace(tzinfo=timezone.utc), _new_york(naive)}
+    if naive is None:
+        return {_whole(filing["accepted_at"])}
+    every = {naive.replace(tzinfo=timezone.utc)}
+    with suppress(Unreadable):
+        every.add(dating.new_york_clock(naive))
     return {_whole(at) for at in every}
-
-
-def _new_york(naive: datetime) -> datetime:
-    try:
-        return dating.new_york_clock(naive)
-    except Unreadable:
-        return naive.replace(tzinfo=timezone.utc)
 
 
 def _whole(moment: datetime) -> datetime:

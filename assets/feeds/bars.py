@@ -22,8 +22,9 @@ def with_traded(bars: Callable[[], Iterable[Came]]) -> Iterator[Came]:
     traded = set()
     with suppress(Unparsable):  # The rest is unreadable; earlier bars are yielded.
         for record, _ in bars():
-            if _has_volume(record):
-                traded.add(record.get("ticker"))
+            with suppress(Unreadable):
+                if fields.number(record.get("volume")):
+                    traded.add(record.get("ticker"))
     return (({**record, TRADED: record.get("ticker") in traded}, capture) for record, capture in bars())
 
 
@@ -38,13 +39,6 @@ def counts_from(close: datetime, record: Record, dataset: Dataset, run: RunFacts
     if run.bars_count_from == NEXT_DAY or not traded:
         return dating.end_of_day(day_of(close))
     return close + REPORTED_WITHIN if run.bars_count_from == AFTER_CLOSE else close
-
-
-def _has_volume(record: Record) -> bool:
-    try:
-        return bool(fields.number(record.get("volume")))
-    except Unreadable:
-        return False
 
 
 @lru_cache(maxsize=64)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date
-from itertools import product
+from itertools import chain, product
 
 from assets.extraction import UNFORESEEN
 from assets.feeds.feed import Feed, Scope, Unit
@@ -61,7 +61,11 @@ def keys_of(feed: Feed, scope: Scope) -> dict[str, Unit]:
 def _possible(capture: Capture) -> Iterator[Scope]:
     """Yield the possible scopes of a captured request, made from its words and days."""
     texts = [value for _, value in capture.params] + capture.url.split("/")[3:]
-    days = sorted({day for text in texts for day in _days(text)})
+    named_days = set()
+    for spelling in chain.from_iterable(map(_DAY.findall, texts)):
+        with suppress(ValueError):  # The digits are not a day.
+            named_days.add(date.fromisoformat(spelling))
+    days = sorted(named_days)
     words = dict.fromkeys(match[0] for text in texts if not _DAY.search(text) and (match := _WORD.match(text)))
     spans = [(first, last) for first, last in product((None, *days), repeat=2) if not (first and last and last < first)]
     if capture.payload is not None:
@@ -72,9 +76,3 @@ def _possible(capture: Capture) -> Iterator[Scope]:
         for word in words:
             yield from (replace(span, tickers=(word,)), replace(span, ciks=(word,)))
             yield from (replace(span, series=(word,)), replace(span, queries=(word,)))
-
-
-def _days(text: str) -> Iterator[date]:
-    for spelling in _DAY.findall(text):
-        with suppress(ValueError):  # The digits are not a day.
-            yield date.fromisoformat(spelling)

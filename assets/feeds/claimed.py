@@ -4,6 +4,7 @@ It is used for web pages, because they write dates in many ways. Other modules d
 """
 
 import re
+from contextlib import suppress
 from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -68,14 +69,10 @@ def _days(spelled: str) -> list[date]:
         readings = [(year, first, second), (year, second, first)]
     else:
         return [dating.day(spelled)]
-    days = [day for reading in readings if (day := _day(*reading)) is not None]
+    days = []
+    for year, month, day in readings:
+        with suppress(ValueError):
+            days.append(date(year, month, day))
     if not days:
         raise Unreadable("no date")
     return days
-
-
-def _day(year: int, month: int, day: int) -> date | None:
-    try:
-        return date(year, month, day)
-    except ValueError:
-        return None

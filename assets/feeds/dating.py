@@ -140,7 +140,18 @@ def edgar(text: object, form: str | None = None) -> Dated:
     if naive is None:
         return Dated(iso(text, FILED), OFFSET)
     believed(naive.replace(tzinfo=timezone.utc), FILED)
-    return _decided(naive, any_hour=(form or "").strip().upper() in ANY_HOUR_FORMS)
+    as_utc, as_new_york = naive.replace(tzinfo=timezone.utc), new_york_clock(naive)
+    if naive.time() == time():
+        return Dated(end_of_day(naive.date()), DATE_ONLY)
+    if as_utc.astimezone(NEW_YORK).time() == time():
+        return Dated(end_of_day(new_york_day(as_utc)), DATE_ONLY)
+    if (form or "").strip().upper() not in ANY_HOUR_FORMS:
+        clock_time = naive.time()
+        if FIRST_NEW_YORK_CLOCK <= clock_time < LAST_SURELY_NEW_YORK:
+            return Dated(as_new_york, NEW_YORK_CLOCK)
+        if clock_time >= FIRST_SURELY_UTC or clock_time < LAST_SURELY_UTC:
+            return Dated(as_utc, UTC)
+    return Dated(as_new_york, LATER)
 
 
 def wall_clock(text: object) -> datetime | None:
@@ -151,18 +162,3 @@ def wall_clock(text: object) -> datetime | None:
         return None
     has_offset = moment.tzinfo is not None and str(text).rstrip()[-1].isdigit()
     return None if has_offset else moment.replace(tzinfo=None)
-
-
-def _decided(naive: datetime, *, any_hour: bool) -> Dated:
-    as_utc, as_new_york = naive.replace(tzinfo=timezone.utc), new_york_clock(naive)
-    if naive.time() == time():
-        return Dated(end_of_day(naive.date()), DATE_ONLY)
-    if as_utc.astimezone(NEW_YORK).time() == time():
-        return Dated(end_of_day(new_york_day(as_utc)), DATE_ONLY)
-    if not any_hour:
-        clock_time = naive.time()
-        if FIRST_NEW_YORK_CLOCK <= clock_time < LAST_SURELY_NEW_YORK:
-            return Dated(as_new_york, NEW_YORK_CLOCK)
-        if clock_time >= FIRST_SURELY_UTC or clock_time < LAST_SURELY_UTC:
-            return Dated(as_utc, UTC)
-    return Dated(as_new_york, LATER)

@@ -5,7 +5,6 @@ Dating and publishing use the same code as all other runs.
 
 import json
 import logging
-from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
@@ -83,12 +82,6 @@ def source_of(feed: Feed) -> dg.AssetSpec:
     )
 
 
-def _is_blank(run_config: Mapping[str, Any]) -> bool:
-    """Return whether a run requests nothing for any of its assets."""
-    configs = [op.get("config", {}) for op in run_config.get("ops", {}).values()]
-    return not any(config.get(name) for config in configs for name in Scope.__dataclass_fields__ if name != "max_pages")
-
-
 def feed_asset(feed: Feed) -> dg.AssetsDefinition:
     """Return the asset of one feed, named after its dataset. It has no partitions; the config decides its scope."""
     dataset = feed.dataset
@@ -107,7 +100,11 @@ def feed_asset(feed: Feed) -> dg.AssetsDefinition:
             example = json.dumps(feed.example.as_config("live"))
             note = f"nothing was named in the run's config, so nothing is requested; an example is {example}"
             # A run of all feeds usually has requests for some of them only.
-            context.log.log(logging.WARNING if _is_blank(context.run.run_config) else logging.INFO, note)
+            ops: Any = context.run.run_config.get("ops", {})
+            configs = [op.get("config", {}) for op in ops.values()]
+            names = [name for name in Scope.__dataclass_fields__ if name != "max_pages"]
+            has_requests = any(each.get(name) for each in configs for name in names)
+            context.log.log(logging.INFO if has_requests else logging.WARNING, note)
             report = nothing_asked(feed, lake_now, context.run.run_id, (expected,))
             yield from dagster_events(context, dataset, report, {"requested": note})
             return

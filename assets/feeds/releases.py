@@ -178,7 +178,11 @@ class ReleasesAt:
             return False
         first, last = day - timedelta(days=DAYS_BEFORE), day + timedelta(days=DAYS_AFTER)
         ciks, eight_ks = self._releases.eight_ks(ticker)
-        if not eight_ks or eight_ks[0] > last or any(first <= filed <= last for filed in self._earnings_days(ticker)):
+        if not eight_ks or eight_ks[0] > last:
+            return False
+        filings = self._releases.of_ticker(ticker).values()
+        earnings_days = {new_york_day(filing.accepted.instant) for statements in filings for filing in statements}
+        if any(first <= filed <= last for filed in earnings_days):
             return False
         listed_by = released(end_of_new_york_day(last) - MICROSECOND, "8-K", None).at
         return all(self._listed(cik, first, listed_by + MOST_BETWEEN_ANSWERS) for cik in ciks)
@@ -191,10 +195,6 @@ class ReleasesAt:
             and all((start is None or start <= begin) and (last is None or last >= end) for _, start, last in bounds)
             for at, bounds in (*lists.get(cik, ()), *lists.get(None, ()))
         )
-
-    def _earnings_days(self, ticker: str) -> set[date]:
-        filings = self._releases.of_ticker(ticker).values()
-        return {new_york_day(filing.accepted.instant) for statements in filings for filing in statements}
 
     def _earnings_of(self, ticker: str) -> Mapping[date, datetime]:
         last: dict[date, datetime] = {}

@@ -3,15 +3,13 @@
 Nothing is fetched or published. A run in replay mode publishes.
 """
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import pyarrow as pa
 
 from assets.buckets import rows_table
 from assets.extraction import Row, RunFacts
-from assets.feeds.feed import Feed, Fetch, Scope
+from assets.feeds.feed import Feed, Scope
 from assets.feeds.lake_history import LakeStatements
 from assets.feeds.releases import LakeReleases
 from assets.feeds.runs import NEVER_CAPTURED, collect_unit, earlier_captures, outcomes
@@ -62,8 +60,15 @@ def reparse(feed: Feed, run_id: str, lake: Lake, store: CaptureStore) -> Differe
             splits=LakeSplits(lake),
             earlier=earlier_captures(feed.provider, store),
         )
+
+        def fetch(request: Request) -> Capture:
+            try:
+                return client.fetch(request)
+            except NotCaptured as missing:  # It ends its unit, like a failed request.
+                raise AnswerRefused("upstream_error", NEVER_CAPTURED, missing.location) from None
+
         for unit in feed.units(Scope.of_json(run_facts["scope"])):
-            captures, refusal = collect_unit(feed, unit, _captured_alone(client))
+            captures, refusal = collect_unit(feed, unit, fetch)
             for outcome, _ in outcomes(feed, unit, captures, refusal, run):
                 if isinstance(outcome, Row):
                     rows.append(outcome)
@@ -74,18 +79,6 @@ def reparse(feed: Feed, run_id: str, lake: Lake, store: CaptureStore) -> Differe
         hashes = content_hashes(today, feed.dataset.content_columns, lake.added_columns(feed.dataset))
         _compare(feed, lake, today.append_column("_hash", hashes), difference)
     return difference
-
-
-def _captured_alone(client: HttpClient) -> Fetch:
-    """Return a fetch for captures only. A request without a capture ends its unit, like a failed request."""
-
-    def fetch(request: Request) -> Capture:
-        try:
-            return client.fetch(request)
-        except NotCaptured as missing:
-            raise AnswerRefused("upstream_error", NEVER_CAPTURED, missing.location) from None
-
-    return fetch
 
 
 def _compare(feed: Feed, lake: Lake, today: pa.Table, difference: Difference) -> None:
@@ -120,12 +113,11 @@ def _compare(feed: Feed, lake: Lake, today: pa.Table, difference: Difference) ->
                         f"{stored} JOIN today t ON {same_record} WHERE t._position = {position} ORDER BY e.available_at"
                     )
                     before = connection.sql(sql).to_arrow_table().to_pylist()[-1]
-                    difference.examples += _lines(dataset.identity, before, today.slice(position, 1).to_pylist()[0])
+                    now = today.slice(position, 1).to_pylist()[0]
+                    name = " ".join(str(now[column]) for column in dataset.identity)
+                    difference.examples += [
+                        f"{name} {column}: {value} -> {now[column]}"
+                        for column, value in before.items()
+                        if column != AVAILABLE_AT and value != now[column]
+                    ]
     difference.added = today.num_rows - len(states)
-
-
-def _lines(identity: Sequence[str], before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
-    name = " ".join(str(now[column]) for column in identity)
-    for column, value in before.items():
-        if column != AVAILABLE_AT and value != now[column]:
-            yield f"{name} {column}: {value} -> {now[column]}"

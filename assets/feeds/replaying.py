@@ -5,7 +5,7 @@ Each capture of a unit's first request starts a state of the source. Captures of
 this state; later captures do not. The states of several units from one session form one round.
 """
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -105,7 +105,15 @@ def unread_rounds(
                 if at is None or _name(key, at) in read or _asked_again(feed, store, key, at, following):
                     continue
                 states.append(_state(feed, unit, of, client, store, _name(key, at), following))
-    return list(_rounds(states)), newest
+    rounds: list[list[State]] = []
+    for state in sorted(states, key=lambda state: state.until):
+        batch = rounds[-1] if rounds else []
+        again = any(state.unit.name == earlier.unit.name or state.scope != earlier.scope for earlier in batch)
+        if not batch or again or state.until > batch[-1].until + SITTING:
+            rounds.append([state])
+        else:
+            batch.append(state)
+    return rounds, newest
 
 
 def _asked_again(feed: Feed, store: CaptureStore, key: str, at: int, following: int | None) -> bool:
@@ -152,15 +160,3 @@ def _state(
         if not own:
             return State(unit, scope, capture, until, newest=not later)
         until = min(own)
-
-
-def _rounds(states: Sequence[State]) -> Iterator[list[State]]:
-    batch: list[State] = []
-    for state in sorted(states, key=lambda state: state.until):
-        again = any(state.unit.name == earlier.unit.name or state.scope != earlier.scope for earlier in batch)
-        if batch and (again or state.until > batch[-1].until + SITTING):
-            yield batch
-            batch = []
-        batch.append(state)
-    if batch:
-        yield batch

@@ -81,7 +81,12 @@ def run_feed(
 
     run = _Run(feed, scope, client.store, lake, run_id, releases_at, audits)
     end = max([last, *(state.until for states in rounds for state in states if state.scope == scope)])
-    earlier = [states for states in _but_the_last(rounds, scope, last) if states[0].until <= end]
+    # The scope's newest answers in its last session are read last anyway.
+    remaining_rounds = (
+        [state for state in states if not (state.newest and state.scope == scope and state.until >= last - SITTING)]
+        for states in rounds
+    )
+    earlier = [states for states in remaining_rounds if states and states[0].until <= end]
     reports = [run.replayed(states) for states in earlier]
     if run.read:
         run.keep_read()  # The requested scope may have no capture.
@@ -126,16 +131,6 @@ def _at_fetch(locate: Callable[[Record, RunFacts], Place]) -> Callable[[Record, 
         return replace(place, available_at=run.fetched_at, day=day_of(run.fetched_at))
 
     return located
-
-
-def _but_the_last(rounds: Sequence[Sequence[State]], scope: Scope, last: int) -> Iterator[Sequence[State]]:
-    """Yield the rounds without the scope's newest answers in its last session, which are read last anyway."""
-    for states in rounds:
-        left = [
-            state for state in states if not (state.newest and state.scope == scope and state.until >= last - SITTING)
-        ]
-        if left:
-            yield left
 
 
 class _Run:

@@ -6,7 +6,7 @@ One of these readings is proven by a figure that is known to be as traded, or by
 reading is proven. Pure.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from itertools import accumulate, pairwise
 from math import inf, log
@@ -47,7 +47,21 @@ def factors(bars: Sequence[Bar], splits: Sequence[Split], traded: Mapping[date, 
         else:
             factor_of[bar.day] = 1.0 if choices == [1.0] else None
     for order, forward in ((bars[::-1], False), (bars, True)):
-        _spread(order, forward, readings, splits, traded.keys(), factor_of)
+        # Derive each bar's basis from the previous bar in `order`, if that bar proves it.
+        sure = True
+        for earlier_bar, bar in pairwise(order):
+            earlier, later = (earlier_bar, bar) if forward else (bar, earlier_bar)
+            factor, settled = factor_of[earlier_bar.day], factor_of[bar.day]
+            shares = between(splits, earlier.day, later.day)
+            if settled is not None:
+                parted = factor is not None and _parted(earlier, later, factor_of, shares, splits)
+                sure = bar.day in traded or (sure and not parted)
+            elif sure and factor is not None and shares is not None and later.day - earlier.day <= MOST_APART:
+                # The earlier close as traded equals the later opening as traded, times the number of shares that one
+                # share has become.
+                jump = log(later.open * shares / earlier.close)
+                target = log(factor) - jump if forward else log(factor) + jump
+                factor_of[bar.day] = _nearest(readings[bar.day], target, MOST_MOVE, LEAST_SPLIT)
     return factor_of
 
 
@@ -60,31 +74,6 @@ def _readings(day: date, splits: Sequence[Split]) -> list[float]:
     if any(split.ratio is None or split.first <= day for split in after):
         return []
     return sorted(set(accumulate((split.ratio or 1.0 for split in after), mul, initial=1.0)))
-
-
-def _spread(
-    order: Sequence[Bar],
-    forward: bool,
-    readings: Mapping[date, list[float]],
-    splits: Sequence[Split],
-    traded: Collection[date],
-    factor_of: dict[date, float | None],
-) -> None:
-    """Derive each bar's basis from the previous bar in `order`, if that bar proves it."""
-    sure = True
-    for earlier_bar, bar in pairwise(order):
-        earlier, later = (earlier_bar, bar) if forward else (bar, earlier_bar)
-        factor, settled = factor_of[earlier_bar.day], factor_of[bar.day]
-        shares = between(splits, earlier.day, later.day)
-        if settled is not None:
-            parted = factor is not None and _parted(earlier, later, factor_of, shares, splits)
-            sure = bar.day in traded or (sure and not parted)
-        elif sure and factor is not None and shares is not None and later.day - earlier.day <= MOST_APART:
-            # The earlier close as traded equals the later opening as traded, times the number of shares that one share
-            # has become.
-            jump = log(later.open * shares / earlier.close)
-            target = log(factor) - jump if forward else log(factor) + jump
-            factor_of[bar.day] = _nearest(readings[bar.day], target, MOST_MOVE, LEAST_SPLIT)
 
 
 def _nearest(choices: Sequence[float], target: float, most: float, least: float) -> float | None:

@@ -4,7 +4,7 @@ Only entities with splits since the first requested day are read. `assets.graph.
 proven.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any, NamedTuple
 
@@ -67,7 +67,32 @@ def factors(graph: GraphReader, lake: Lake, run: RunFacts, days: Sequence[date])
     entities = split_since(graph, lake, min(days), new_york_day(run.observed_at))
     if not entities:
         return {}
-    closes, series = _closes(lake, entities), _series(graph, entities, min(days) - _basis.MOST_APART)
+    # Closes are as traded if their source states traded prices, or if the lake observed them before any split that
+    # could have changed them.
+    statements, symbols = LakeStatements(lake), {entity_splits.symbol for entity_splits in entities.values()}
+    raw: dict[str, dict[date, float]] = {}
+    for bar in statements(av_daily_bars.DATASET, "ticker", symbols):
+        if bar["close"] > 0:
+            raw.setdefault(bar["ticker"], {}).setdefault(bar["date"], bar["close"])
+    closes = {entity: dict(raw.get(entity_splits.symbol, {})) for entity, entity_splits in entities.items()}
+    labels = {kind: label for label, kind in KINDS.items()}
+    for bar in statements(prices.DATASET, "symbol", symbols):
+        entity, seen = (labels[bar["entity_kind"]], bar["entity_id"]), new_york_day(bar[OBSERVED_AT])
+        if entity in closes and bar["close"]:
+            splits = entities[entity].splits
+            if not any(bar["date"] < split.last and split.first <= seen for split in splits):
+                closes[entity][bar["date"]] = bar["close"]
+    bars_of: dict[Entity, list[_basis.Bar]] = {}
+    params = {
+        "ids": sorted({entity_id for _, entity_id in entities}),
+        "lo": (min(days) - _basis.MOST_APART).isoformat(),
+    }
+    for node in _rows(graph, SERIES, params):
+        entity, day = (str(node["label"]), str(node["entity_id"])), texts.leading_day(node["date"])
+        found_prices = [texts.readable(texts.number, node[name]) for name in ("open", "close")]
+        if entity in entities and day is not None and all(price is not None and price > 0 for price in found_prices):
+            bars_of.setdefault(entity, []).append(_basis.Bar(day, *found_prices))
+    series = {entity: sorted(bars) for entity, bars in bars_of.items()}
     return {
         entity: ProvenFactors(splits[-1].last, _basis.factors(series.get(entity, []), splits, closes[entity]))
         for entity, (_, splits) in entities.items()
@@ -100,39 +125,6 @@ def split_since(graph: GraphReader, lake: Lake, since: date, until: date) -> dic
         if any(day > since for day, _ in executed):
             split_entities[label, entity_id] = EntitySplits(symbol, merged(executed))
     return split_entities
-
-
-def _series(graph: GraphReader, entities: Collection[Entity], since: date) -> dict[Entity, list[_basis.Bar]]:
-    bars_of: dict[Entity, list[_basis.Bar]] = {}
-    params = {"ids": sorted({entity_id for _, entity_id in entities}), "lo": since.isoformat()}
-    for node in _rows(graph, SERIES, params):
-        entity, day = (str(node["label"]), str(node["entity_id"])), texts.leading_day(node["date"])
-        found_prices = [texts.readable(texts.number, node[name]) for name in ("open", "close")]
-        if entity in entities and day is not None and all(price is not None and price > 0 for price in found_prices):
-            bars_of.setdefault(entity, []).append(_basis.Bar(day, *found_prices))
-    return {entity: sorted(bars) for entity, bars in bars_of.items()}
-
-
-def _closes(lake: Lake, entities: Mapping[Entity, EntitySplits]) -> dict[Entity, dict[date, float]]:
-    """Return closes that are as traded, by day.
-
-    They come from a source that states traded prices, or the lake observed them before any split that could have
-    changed them.
-    """
-    statements, symbols = LakeStatements(lake), {entity_splits.symbol for entity_splits in entities.values()}
-    raw: dict[str, dict[date, float]] = {}
-    for bar in statements(av_daily_bars.DATASET, "ticker", symbols):
-        if bar["close"] > 0:
-            raw.setdefault(bar["ticker"], {}).setdefault(bar["date"], bar["close"])
-    closes = {entity: dict(raw.get(entity_splits.symbol, {})) for entity, entity_splits in entities.items()}
-    labels = {kind: label for label, kind in KINDS.items()}
-    for bar in statements(prices.DATASET, "symbol", symbols):
-        entity, seen = (labels[bar["entity_kind"]], bar["entity_id"]), new_york_day(bar[OBSERVED_AT])
-        if entity in closes and bar["close"]:
-            splits = entities[entity].splits
-            if not any(bar["date"] < split.last and split.first <= seen for split in splits):
-                closes[entity][bar["date"]] = bar["close"]
-    return closes
 
 
 def _rows(graph: GraphReader, cypher: str, params: Mapping[str, Any]) -> Iterator[Record]:

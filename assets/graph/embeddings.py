@@ -124,13 +124,16 @@ def exchange(record: Record) -> dict[str, Any]:
 
 def vector(value: Any) -> list[float]:
     """Return a list of finite numbers. Raises Unreadable, also if all are 0, because such a vector has no direction."""
-    if not isinstance(value, list) or not all(_is_finite(number) for number in value) or not any(value):
+    if (
+        not isinstance(value, list)
+        or not all(
+            isinstance(number, int | float) and not isinstance(number, bool) and abs(number) <= LARGEST_FLOAT32
+            for number in value
+        )
+        or not any(value)
+    ):
         raise Unreadable("no vector")
     return [float(number) for number in value]
-
-
-def _is_finite(number: Any) -> bool:
-    return isinstance(number, int | float) and not isinstance(number, bool) and abs(number) <= LARGEST_FLOAT32
 
 
 EXTRACTOR = Extractor(

@@ -124,7 +124,15 @@ def _records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, 
     Raises Unparsable for an answer without its list. If another list is missing, the observations are only dated later,
     so the error is raised at the end.
     """
-    release, released_on = _release(captures)
+    release = next((_release_of(capture) for capture in captures if _is(capture, RELEASE)), None)
+    calendar = {
+        _day(release_date.get("date"))
+        for capture in captures
+        if _is(capture, DATES)
+        for release_date in _members(capture, "release_dates")
+        if release_date.get("release_id") == release
+    }
+    released_on = frozenset(day for day in calendar if day is not None)
     if unit.scope.options.get("clocks") == CLOCKS[1]:
         released_on = frozenset()
     facts = {"series_id": unit.name, "release_id": release, "released_on": released_on}
@@ -138,7 +146,12 @@ def _records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, 
         for row in _required_list(capture, "observations"):
             # A carried row repeats a row of the previous window, which has its own vintage.
             if carried is None or not isinstance(row, dict) or row.get("realtime_start") != carried:
-                yield _record(row, body.get("realtime_start"), facts), capture
+                if not isinstance(row, dict) or not {"date", "value", "realtime_start"} <= row.keys():
+                    yield {"problem": answers.OTHER_SHAPE.reason}, capture
+                    continue
+                began = body.get("realtime_start")
+                is_clipped = row["realtime_start"] == began and began != EARLIEST
+                yield {**row, **facts, "clipped": is_clipped}, capture
         ends.add(params.get("realtime_end", ""))
     yield from (({"problem": contract.FEWER.reason}, capture) for capture in _short(captures))
     for capture in captures:
@@ -165,12 +178,6 @@ def whole(unit: Unit, captures: Sequence[Capture]) -> Whole | None:
     read = {dict(page.params).get("realtime_start") for page in pages}
     starts = {start for start, _ in windows(_list_or_empty(captures[0], "vintage_dates"))} if captures else set()
     return Whole(unit.name) if read == starts and in_order(pages) and not any(_short(captures)) else None
-
-
-def _record(row: Any, began: Any, facts: dict[str, Any]) -> Record:
-    if not isinstance(row, dict) or not {"date", "value", "realtime_start"} <= row.keys():
-        return {"problem": answers.OTHER_SHAPE.reason}
-    return {**row, **facts, "clipped": row["realtime_start"] == began and began != EARLIEST}
 
 
 def locate(record: Record, run: RunFacts) -> Place:
@@ -206,19 +213,6 @@ def values(record: Record) -> dict[str, Any]:
 
 
 PARSERS = {"observation_date": fields.day, "value": fields.number}
-
-
-def _release(captures: Sequence[Capture]) -> tuple[int | None, frozenset[date]]:
-    """Return the release's number and the days in its calendar; None and no days if not stated."""
-    number = next((_release_of(capture) for capture in captures if _is(capture, RELEASE)), None)
-    facts = {
-        _day(release_date.get("date"))
-        for capture in captures
-        if _is(capture, DATES)
-        for release_date in _members(capture, "release_dates")
-        if release_date.get("release_id") == number
-    }
-    return number, frozenset(day for day in facts if day is not None)
 
 
 def _release_of(capture: Capture) -> int | None:

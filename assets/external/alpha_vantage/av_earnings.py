@@ -62,7 +62,15 @@ def _periods(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
         quarters, years = (_objects(answer, name, capture) for name in ("quarterlyEarnings", "annualEarnings"))
         answer_about(unit.name, answer.get("symbol"), capture.evidence)
         ending = {_end_of(quarter): quarter for quarter in reversed(quarters)}
-        running = _running(years)
+        # A newest year that follows the previous one too soon is the sum of the quarters of an unfinished year.
+        ends = []
+        for year in years:
+            try:
+                ends.append((dating.day(year.get("fiscalDateEnding")), year["fiscalDateEnding"]))
+            except Unreadable:
+                continue
+        ends = sorted(set(ends), reverse=True)
+        running = ends[0][1] if len(ends) > 1 and ends[0][0] - ends[1][0] < SHORTEST_YEAR else None
         periods: list[Record] = [{**quarter, "kind": QUARTER} for quarter in quarters]
         for year in years:
             end = year.get("fiscalDateEnding")
@@ -78,21 +86,6 @@ def _objects(answer: Any, name: str, capture: Capture) -> list[dict[str, Any]]:
     if not isinstance(members, list) or not all(isinstance(member, dict) for member in members):
         raise Unparsable(capture.evidence, f"{name} is not a list of records")
     return members
-
-
-def _running(years: Sequence[Record]) -> str | None:
-    """Return the end of the newest year if it follows the previous year too soon.
-
-    Such a year is the sum of the quarters of an unfinished year.
-    """
-    ends = []
-    for year in years:
-        try:
-            ends.append((dating.day(year.get("fiscalDateEnding")), year["fiscalDateEnding"]))
-        except Unreadable:
-            continue
-    ends = sorted(set(ends), reverse=True)
-    return ends[0][1] if len(ends) > 1 and ends[0][0] - ends[1][0] < SHORTEST_YEAR else None
 
 
 def locate(record: Record, run: RunFacts) -> Place:

@@ -64,7 +64,11 @@ def values(record: Record) -> dict[str, Any]:
     """Return the business columns of a transcript."""
     try:
         turns = _turns(record["body"])
-        text = "\n\n".join(turn["text"] for turn in turns) or _whole(record["body"])
+        text: str | None = "\n\n".join(turn["text"] for turn in turns)
+        if not text:  # An answer without turns has a single text, or remarks and questions.
+            body = record["body"]
+            parts = [fields.text(body.get(name)) for name in ("prepared_remarks", "questions_and_answers")]
+            text = fields.text(body.get("text")) or "\n\n".join(filter(None, parts)) or None
     except Unreadable:
         raise RecordRefused("turns is unreadable") from None
     if not text:
@@ -79,12 +83,6 @@ def values(record: Record) -> dict[str, Any]:
         "turns": json.dumps(turns, ensure_ascii=False, separators=(",", ":")) if turns else None,
         "turn_count": len(turns),
     }
-
-
-def _whole(body: Mapping[str, Any]) -> str | None:
-    """Return the text of an answer without turns: a single text, or remarks and questions. Raises Unreadable."""
-    parts = [fields.text(body.get(name)) for name in ("prepared_remarks", "questions_and_answers")]
-    return fields.text(body.get("text")) or "\n\n".join(filter(None, parts)) or None
 
 
 def _turns(body: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -73,7 +73,14 @@ def records(_unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, 
         if panel and not any(months):
             raise Unparsable(capture.evidence, "the panel has no months")
         for line, month in zip(panel, months, strict=True):
-            yield from ((record, capture) for record in _month(header, line, month, codes, facts))
+            # A line with another length than the header, or without a month, becomes a gap.
+            if len(line) != len(header) or month is None:
+                reason = "observation_date is unreadable" if month is None else answers.OTHER_SHAPE.reason
+                yield {**facts, "problem": reason, "month": line[0], "cells": line}, capture
+                continue
+            for name, cell in zip(header[1:], line[1:], strict=True):
+                if cell.strip():
+                    yield {**facts, "series": name, "month": month, "value": cell, "code": codes.get(name)}, capture
 
 
 def _first_of_month(spelling: re.Pattern[str], spelled: str) -> date | None:
@@ -85,23 +92,6 @@ def _first_of_month(spelling: re.Pattern[str], spelled: str) -> date | None:
         return date(int(match["year"]), _NAMES.index(name) + 1 if name.isalpha() else int(name), 1)
     except ValueError:
         return None
-
-
-def _month(
-    header: list[str], line: list[str], month: date | None, codes: dict[str, str], facts: dict[str, Any]
-) -> Iterator[Record]:
-    """Yield the values of one month.
-
-    A line with another length than the header, or without a month, is yielded as one record, which becomes a gap.
-    Blank cells are skipped.
-    """
-    if len(line) != len(header) or month is None:
-        reason = "observation_date is unreadable" if month is None else answers.OTHER_SHAPE.reason
-        yield {**facts, "problem": reason, "month": line[0], "cells": line}
-        return
-    for name, cell in zip(header[1:], line[1:], strict=True):
-        if cell.strip():
-            yield {**facts, "series": name, "month": month, "value": cell, "code": codes.get(name)}
 
 
 def locate(record: Record, run: RunFacts) -> Place:

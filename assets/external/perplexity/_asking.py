@@ -56,7 +56,28 @@ def request(query: str, scope: Scope) -> Request:
     unknown = sorted(set(scope.options) - set(OPTIONS))
     if unknown:
         raise BadInput("options", f"there is no option {unknown[0]}", f"choose among {', '.join(OPTIONS)}")
-    return _search(query, scope) if operation(scope) == SEARCH else _chat(query, scope)
+    if operation(scope) == SEARCH:
+        if "response_format" in scope.options:
+            problem = "is for the text of a chat answer, and a search has none"
+            raise BadInput("response_format", problem, f"choose one of {', '.join(MODELS)}")
+        body = {
+            "query": query,
+            "max_results": _whole(scope.options, "max_results", 10, MOST_RESULTS),
+            "max_tokens": _whole(scope.options, "max_tokens", None, 1_000_000),
+            "max_tokens_per_page": _whole(scope.options, "max_tokens_per_page", None, 1_000_000),
+            **_filters(scope),
+        }
+        return Request("search", method="POST", json=_present(body))
+    size = _one_of(scope.options, "search_context_size", SIZES, "")
+    body = {
+        "model": MODELS[operation(scope)],
+        "messages": [{"role": "user", "content": query}],
+        "web_search_options": {"search_context_size": size} if size else None,
+        "max_tokens": _whole(scope.options, "max_tokens", None, 1_000_000),
+        "response_format": _schema(scope.options),
+        **_filters(scope),
+    }
+    return Request("chat/completions", method="POST", json=_present(body))
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
@@ -76,33 +97,6 @@ def question_of(capture: Capture) -> tuple[str, str]:
 def is_locator(capture: Capture) -> bool:
     """Return whether the question used SEC mode, whose hits only locate filings."""
     return isinstance(capture.payload, dict) and capture.payload.get("search_mode") == "sec"
-
-
-def _search(query: str, scope: Scope) -> Request:
-    if "response_format" in scope.options:
-        problem = "is for the text of a chat answer, and a search has none"
-        raise BadInput("response_format", problem, f"choose one of {', '.join(MODELS)}")
-    body = {
-        "query": query,
-        "max_results": _whole(scope.options, "max_results", 10, MOST_RESULTS),
-        "max_tokens": _whole(scope.options, "max_tokens", None, 1_000_000),
-        "max_tokens_per_page": _whole(scope.options, "max_tokens_per_page", None, 1_000_000),
-        **_filters(scope),
-    }
-    return Request("search", method="POST", json=_present(body))
-
-
-def _chat(query: str, scope: Scope) -> Request:
-    size = _one_of(scope.options, "search_context_size", SIZES, "")
-    body = {
-        "model": MODELS[operation(scope)],
-        "messages": [{"role": "user", "content": query}],
-        "web_search_options": {"search_context_size": size} if size else None,
-        "max_tokens": _whole(scope.options, "max_tokens", None, 1_000_000),
-        "response_format": _schema(scope.options),
-        **_filters(scope),
-    }
-    return Request("chat/completions", method="POST", json=_present(body))
 
 
 def _filters(scope: Scope) -> dict[str, Any]:

@@ -59,7 +59,13 @@ def read(capture: Capture, url: str) -> Sequence[Candidate]:
     if len(capture.body) <= LARGEST_FILE:
         with suppress(OutOfBounds):
             candidate = bounded(_read, capture.text(), url)
-    return (replace(candidate, claims=(*candidate.claims, *_headers(capture))),)
+    kinds: tuple[tuple[str, Literal["modified", "served"]], ...] = (("last-modified", "modified"), ("date", "served"))
+    header_claims = [
+        Claim(kind, value, f"{name}: {value}", "header", f"http {name}")
+        for name, kind in kinds
+        if (value := capture.headers.get(name, "")).strip()
+    ]
+    return (replace(candidate, claims=(*candidate.claims, *header_claims)),)
 
 
 def _read(page: str, url: str) -> Candidate:
@@ -69,7 +75,12 @@ def _read(page: str, url: str) -> Candidate:
     claims = [*_json_ld(tree, page, url), *_tags(tree, page), *_times(tree, page)]
     heading = tree.css_first("title") or tree.css_first("h1")
     title = _squeezed(heading.text()) if heading else None
-    text = _visible_text(tree)
+    body, lines = tree.body, list[str]()  # one line per block
+    if body is not None:
+        for node in body.css("script, style, noscript, template"):
+            node.decompose()
+        lines = [_squeezed(line) for line in body.text(separator="\n").splitlines()]
+    text = "\n".join(line for line in lines if line)
     if len(text) > LONGEST_TEXT:
         raise OutOfBounds(f"more than {LONGEST_TEXT} characters of text")
     claims += [Claim("modified", note[1], note[0], "shown", "note of an update") for note in _NOTE.finditer(text)]
@@ -100,16 +111,14 @@ def _own_articles(body: Any, url: str) -> Iterator[dict[str, Any]]:
             continue
         types = node.get("@type")
         names = {str(name).lower() for name in (types if isinstance(types, list) else [types])}
-        if names & ARTICLES and _is_of(node, url):
+        if not names & ARTICLES:
+            continue
+        # An article belongs to the page if it has no addresses, or the page's.
+        main = node.get("mainEntityOfPage")
+        addresses = [node.get("url"), node.get("@id"), main.get("@id") if isinstance(main, dict) else main]
+        paths = {_path(address) for address in addresses if isinstance(address, str) and address.startswith("http")}
+        if not paths or _path(url) in paths:
             yield node
-
-
-def _is_of(node: dict[str, Any], url: str) -> bool:
-    """Return whether an article has no addresses, or those of the page."""
-    main = node.get("mainEntityOfPage")
-    addresses = [node.get("url"), node.get("@id"), main.get("@id") if isinstance(main, dict) else main]
-    paths = {_path(address) for address in addresses if isinstance(address, str) and address.startswith("http")}
-    return not paths or _path(url) in paths
 
 
 def _path(url: str) -> str:
@@ -144,14 +153,6 @@ def _times(tree: "LexborHTMLParser", page: str) -> Iterator[Claim]:
             yield _claim(kind, time_text, _tag(raw, "datetime", time_text), f"time {about or 'pubdate'}")
 
 
-def _headers(capture: Capture) -> Iterator[Claim]:
-    kinds: tuple[tuple[str, Literal["modified", "served"]], ...] = (("last-modified", "modified"), ("date", "served"))
-    for name, kind in kinds:
-        value = capture.headers.get(name, "")
-        if value.strip():
-            yield Claim(kind, value, f"{name}: {value}", "header", f"http {name}")
-
-
 def _claim(kind: str, text: str, quote: str, method: str) -> Claim:
     return Claim("modified" if kind == "modified" else "published", text, quote, "body", method)
 
@@ -164,17 +165,6 @@ def _tag(raw: Sequence[str], name: str, content: str) -> str:
 def _closed(page: str) -> str:
     """Return a page up to its last `>`, so that no search for a tag runs to the page's end without a match."""
     return page[: page.rfind(">") + 1]
-
-
-def _visible_text(tree: "LexborHTMLParser") -> str:
-    """Return the visible text, one line per block."""
-    body = tree.body
-    if body is None:
-        return ""
-    for node in body.css("script, style, noscript, template"):
-        node.decompose()
-    lines = (_squeezed(line) for line in body.text(separator="\n").splitlines())
-    return "\n".join(line for line in lines if line)
 
 
 def _squeezed(text: str) -> str:

@@ -79,16 +79,19 @@ def values(record: Record) -> dict[str, Any]:
         "claim_method": dating.claim.method,
         "claim_quote": "date" if served else dating.claim.quote,  # The time of a download is not content.
         "claims": json.dumps(
-            [_claim_facts(claim) for claim in dating.proven], ensure_ascii=False, separators=(",", ":")
+            [
+                {"kind": each.claim.kind, "method": each.claim.method}
+                | (
+                    {}
+                    if each.claim.kind == "served"
+                    else {"stated": each.claim.text, "instant": clock.iso(each.instant)}
+                )
+                for each in dating.proven
+            ],
+            ensure_ascii=False,
+            separators=(",", ":"),
         ),
     }
-
-
-def _claim_facts(proven: claims.ProvenClaim) -> dict[str, str]:
-    facts = {"kind": proven.claim.kind, "method": proven.claim.method}
-    if proven.claim.kind == "served":
-        return facts
-    return {**facts, "stated": proven.claim.text, "instant": clock.iso(proven.instant)}
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, Capture]]:
