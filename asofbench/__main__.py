@@ -24,7 +24,25 @@ from asofbench.worker import slug
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code: 0, or 2 for invalid arguments."""
-    options = _parser().parse_intermixed_args(arguments)
+    parser = argparse.ArgumentParser(prog="asofbench", description="Who sees the future? Scores data layers.")
+    parser.add_argument(
+        "command", nargs="?", choices=("run", "cases", "freeze", "merge"), default="run", help="default: run"
+    )
+    parser.add_argument(
+        "systems",
+        nargs="*",
+        metavar="SYSTEM",
+        help="a part of a system's name, file.py:Class, or an entry point; for merge, files of results",
+    )
+    parser.add_argument("--out", type=Path, default=Path("asofbench-results"), help="folder for the results")
+    parser.add_argument("--classes", nargs="+", default=[], metavar="CLASS", help="some classes, such as restatement")
+    parser.add_argument("--worlds", nargs="+", default=[], metavar="WORLD", help="some worlds, such as news")
+    parser.add_argument("--seed", default=SEED, help="another seed makes other cases, which a party may keep to itself")
+    parser.add_argument(
+        "--limit", type=int, default=840, metavar="SECONDS", help="the most for a family (default: 840)"
+    )
+    parser.add_argument("--cache", type=Path, default=CACHE, help="folder for the systems' environments")
+    options = parser.parse_intermixed_args(arguments)
     if options.command == "cases":
         write(options.out, options.seed)
         return 0
@@ -101,28 +119,6 @@ def _check(what: str, names: Sequence[str], known: Collection[str]) -> None:
     for name in names:
         if name not in known:
             raise BadTarget(f"there is no {what} {name!r}: name one of {', '.join(known)}")
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="asofbench", description="Who sees the future? Scores data layers.")
-    parser.add_argument(
-        "command", nargs="?", choices=("run", "cases", "freeze", "merge"), default="run", help="default: run"
-    )
-    parser.add_argument(
-        "systems",
-        nargs="*",
-        metavar="SYSTEM",
-        help="a part of a system's name, file.py:Class, or an entry point; for merge, files of results",
-    )
-    parser.add_argument("--out", type=Path, default=Path("asofbench-results"), help="folder for the results")
-    parser.add_argument("--classes", nargs="+", default=[], metavar="CLASS", help="some classes, such as restatement")
-    parser.add_argument("--worlds", nargs="+", default=[], metavar="WORLD", help="some worlds, such as news")
-    parser.add_argument("--seed", default=SEED, help="another seed makes other cases, which a party may keep to itself")
-    parser.add_argument(
-        "--limit", type=int, default=840, metavar="SECONDS", help="the most for a family (default: 840)"
-    )
-    parser.add_argument("--cache", type=Path, default=CACHE, help="folder for the systems' environments")
-    return parser
 
 
 if __name__ == "__main__":

@@ -32,7 +32,25 @@ _RECORDS = {
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code: 0, 1 if a case leaks, or 2 for invalid arguments."""
-    options = _parser().parse_args(arguments)
+    parser = argparse.ArgumentParser(prog="python -m asofbench.agents", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    tasks = commands.add_parser("tasks", help="write prompts, and the rows to load")
+    tape = commands.add_parser("tape", help="run an MCP server and write its messages to a tape")
+    server = commands.add_parser("serve", help="serve a system as an MCP server")
+    graded = commands.add_parser("grade", help="score a tape")
+    for command in (tasks, tape, server, graded):
+        command.add_argument("--seed", default=SEED, help="another seed makes other cases")
+        command.set_defaults(case="", classes=())
+    tasks.add_argument("--classes", nargs="+", choices=CLASSES, metavar="CLASS", help="only these classes")
+    for command in (tasks, tape):
+        command.add_argument("--out", type=Path, required=True, help="folder of the tasks, or file of the tape")
+    for command in (tape, server):
+        command.add_argument("--case", required=True, help="its id, as in tasks.jsonl")
+    tape.add_argument("server", nargs="+", metavar="COMMAND", help="after --: the command of the server")
+    server.add_argument("system", help="its name, file.py:Class, or an entry point")
+    server.add_argument("--pinned", action="store_true", help="answer as of T; the tool has no argument for it")
+    graded.add_argument("tape", type=Path)
+    options = parser.parse_args(arguments)
     try:
         everything = for_agents(cases(options.seed))
         if options.command == "grade":
@@ -146,28 +164,6 @@ def _line(content: str, where: str) -> dict[str, Any]:
 
 def _is_message(message: Any) -> bool:
     return isinstance(message, dict) and isinstance(message.get("params", {}), dict | None)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m asofbench.agents", description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    tasks = commands.add_parser("tasks", help="write prompts, and the rows to load")
-    tape = commands.add_parser("tape", help="run an MCP server and write its messages to a tape")
-    server = commands.add_parser("serve", help="serve a system as an MCP server")
-    graded = commands.add_parser("grade", help="score a tape")
-    for command in (tasks, tape, server, graded):
-        command.add_argument("--seed", default=SEED, help="another seed makes other cases")
-        command.set_defaults(case="", classes=())
-    tasks.add_argument("--classes", nargs="+", choices=CLASSES, metavar="CLASS", help="only these classes")
-    for command in (tasks, tape):
-        command.add_argument("--out", type=Path, required=True, help="folder of the tasks, or file of the tape")
-    for command in (tape, server):
-        command.add_argument("--case", required=True, help="its id, as in tasks.jsonl")
-    tape.add_argument("server", nargs="+", metavar="COMMAND", help="after --: the command of the server")
-    server.add_argument("system", help="its name, file.py:Class, or an entry point")
-    server.add_argument("--pinned", action="store_true", help="answer as of T; the tool has no argument for it")
-    graded.add_argument("tape", type=Path)
-    return parser
 
 
 if __name__ == "__main__":

@@ -20,8 +20,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.tool import mcp_connection, mcp_server_stdio, mcp_tools
 
 from asofbench.generate import SEED, cases
-from asofbench.grading import CAUGHT, UNABLE, Verdict
-from asofbench.model import Case
+from asofbench.grading import CAUGHT, UNABLE
 from asofbench.run import Plan, run
 from asofbench.systems import BY_NAME
 from asofbench.tape import Line, for_agents, grade, prompt
@@ -41,7 +40,12 @@ def asofbench(system: str = "pitlake", seed: str = SEED, worlds: str = "") -> Ta
     if outcome.problem:
         raise ValueError(f"{system} did not run: {outcome.problem}")
     case_by_id = {case.id: case for case in cases(seed)}
-    samples = [_sample(case_by_id[verdict.case], verdict) for verdict in outcome.verdicts if verdict.verdict != UNABLE]
+    samples = []
+    for graded in outcome.verdicts:
+        if graded.verdict != UNABLE:
+            case = case_by_id[graded.case]
+            metadata = {"class": case.kind, "source": case.source, "verdict": graded.verdict, "why": graded.why}
+            samples.append(Sample(input=str(case.ask.as_json()), target=CAUGHT, id=case.id, metadata=metadata))
     return Task(dataset=samples, solver=answered(), scorer=verdict())
 
 
@@ -106,11 +110,6 @@ def taped(seed: str) -> Scorer:
         return Score(value=right, answer=graded.verdict, explanation=graded.why, metadata=counts)
 
     return score
-
-
-def _sample(case: Case, graded_verdict: Verdict) -> Sample:
-    metadata = {"class": case.kind, "source": case.source, "verdict": graded_verdict.verdict, "why": graded_verdict.why}
-    return Sample(input=str(case.ask.as_json()), target=CAUGHT, id=case.id, metadata=metadata)
 
 
 @solver

@@ -28,7 +28,11 @@ def page(report: Mapping[str, Any]) -> str:
     systems = [system for system in report["systems"] if not system["control"]]
     frozen = "cases and graders as frozen" if report["frozen"] else "not as frozen"
     summary = f"{len(report['classes'])} classes of leaks, {len(systems)} systems"
-    rows = "".join(_row(system) for system in report["systems"])
+    rows = ""
+    for system in report["systems"]:
+        name, configuration, *numbers = map(escape, cells(system))
+        columns = "".join(f"<td class='n'>{number}</td>" for number in numbers)
+        rows += f"<tr><th scope='row'>{name}</th><td>{configuration}</td>{columns}</tr>"
     head = "".join(f"<th scope='col'>{name}</th>" for name in COLUMNS)
     absent = "; ".join(f"{system['name']} ({' '.join(system['why'].split())[:200]})" for system in report["not_run"])
     not_run = f" Not run: {absent}." if absent else ""
@@ -79,13 +83,6 @@ def _square(x: int, y: int, system: Mapping[str, Any], name: str) -> str:
             parts.append(f"<rect x='{x + 1}' y='{at:.1f}' width='{side}' height='{high:.1f}' fill='{colour}'/>")
             at += high
     return "".join(parts) + "</g>"
-
-
-def _row(system: Mapping[str, Any]) -> str:
-    name, configuration, *numbers = map(escape, cells(system))
-    heading = f"<th scope='row'>{name}</th><td>{configuration}</td>"
-    columns = "".join(f"<td class='n'>{number}</td>" for number in numbers)
-    return f"<tr>{heading}{columns}</tr>"
 
 
 def badge(system: Mapping[str, Any]) -> str:

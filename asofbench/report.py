@@ -5,14 +5,14 @@ import os
 import platform
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from asofbench.generate import CLASSES, FROZEN, GROUPS, HERE, group
-from asofbench.grading import CAUGHT, LEAK, REFUSED, UNABLE, WITHHELD, Verdict, wilson
+from asofbench.grading import CAUGHT, LEAK, REFUSED, UNABLE, WITHHELD, wilson
 from asofbench.run import Outcome
 
 FAILURES = (LEAK, REFUSED, WITHHELD)
@@ -48,31 +48,27 @@ def results(outcomes: Sequence[Outcome], seed: str, differences: Sequence[str]) 
     )
     systems = [_system(outcome) for outcome in ran]
     classes = {verdict.kind for outcome in ran for verdict in outcome.verdicts}
+    model = Path("/proc/cpuinfo")
+    names = re.findall(r"model name\s*: (.+)", model.read_text()) if model.exists() else []
     return {
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "seed": seed,
         "frozen": not differences,
         "graded_by": hashlib.sha256(FROZEN.read_bytes()).hexdigest(),
         "differences": list(differences),
-        "machine": _machine(),
+        "machine": {
+            "system": platform.system(),
+            "machine": platform.machine(),
+            "processor": names[0] if names else platform.processor(),
+            "processors": os.cpu_count(),
+            "load": round(os.getloadavg()[0]),
+            "python": platform.python_version(),
+        },
         "systems": systems,
         "not_run": [
             {"name": outcome.system.name, "why": outcome.problem} for outcome in outcomes if outcome not in ran
         ],
         "classes": {name: class_of(name, systems) for name in CLASSES if name in classes or not ran},
-    }
-
-
-def _machine() -> dict[str, Any]:
-    model = Path("/proc/cpuinfo")
-    names = re.findall(r"model name\s*: (.+)", model.read_text()) if model.exists() else []
-    return {
-        "system": platform.system(),
-        "machine": platform.machine(),
-        "processor": names[0] if names else platform.processor(),
-        "processors": os.cpu_count(),
-        "load": round(os.getloadavg()[0]),
-        "python": platform.python_version(),
     }
 
 
@@ -84,6 +80,13 @@ def _system(outcome: Outcome) -> dict[str, Any]:
     by_class = {name: dict(counters[name]) for name in CLASSES if name in counters}
     module = system.adapter.rpartition(":")[0].rpartition("asofbench.adapters.")[2]
     file = Path(module) if module.endswith(".py") else HERE / "adapters" / f"{module}.py"
+    # Cases of a class that failed in the same way are one failure; `first` is one of them.
+    alike: dict[tuple[str, str, str], list[str]] = {}
+    for failed_verdict in verdicts:
+        if failed_verdict.verdict in FAILURES:
+            # The reason without numbers that differ between cases.
+            why = re.sub(r"\d[\d.:\-+, \]]*", "… ", " ".join(failed_verdict.why.split()))[:90].strip()
+            alike.setdefault((failed_verdict.kind, failed_verdict.verdict, why), []).append(failed_verdict.case)
     return {
         "name": system.name,
         "family": system.family,
@@ -104,7 +107,10 @@ def _system(outcome: Outcome) -> dict[str, Any]:
         "controls": {"passed": sum(verdict.control for verdict in verdicts), "of": len(verdicts)},
         "by_class": by_class,
         "large": dict(outcome.large),
-        "failures": _failures(verdicts),
+        "failures": [
+            {"class": name, "verdict": verdict, "why": why, "cases": len(case_ids), "first": case_ids[0]}
+            for (name, verdict, why), case_ids in alike.items()
+        ],
     }
 
 
@@ -137,20 +143,6 @@ def outcome_of(counts: Mapping[str, int]) -> str:
     return next((verdict for verdict in (*FAILURES, CAUGHT) if counts.get(verdict)), UNABLE)
 
 
-def _failures(verdicts: Iterable[Verdict]) -> list[dict[str, Any]]:
-    """Return every failure, grouping cases of a class that failed in the same way; `first` is one of them."""
-    alike: dict[tuple[str, str, str], list[str]] = {}
-    for failed_verdict in verdicts:
-        if failed_verdict.verdict in FAILURES:
-            # The reason without numbers that differ between cases.
-            why = re.sub(r"\d[\d.:\-+, \]]*", "… ", " ".join(failed_verdict.why.split()))[:90].strip()
-            alike.setdefault((failed_verdict.kind, failed_verdict.verdict, why), []).append(failed_verdict.case)
-    return [
-        {"class": name, "verdict": verdict, "why": why, "cases": len(case_ids), "first": case_ids[0]}
-        for (name, verdict, why), case_ids in alike.items()
-    ]
-
-
 def class_of(name: str, systems: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return what decides a class, and the systems that fail in it, without controls."""
     real = [system for system in systems if not system["control"]]
@@ -160,7 +152,7 @@ def class_of(name: str, systems: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def markdown(report: Mapping[str, Any]) -> str:
     """Return the results as a Markdown page."""
-    real = _real(report)
+    real = list(enumerate((system for system in report["systems"] if not system["control"]), 1))
     frozen = "cases and graders as frozen" if report["frozen"] else f"NOT AS FROZEN: {'; '.join(report['differences'])}"
     machine = "{system} on {machine} ({processor}), {processors} processors, load {load}, Python {python}"
     where = machine.format(**report["machine"])
@@ -177,7 +169,10 @@ def markdown(report: Mapping[str, Any]) -> str:
         "",
         "| class | decided by | " + " | ".join(str(place) for place, _ in real) + " |",
         "| --- | --- |" + " ---: |" * len(real),
-        *(_row(name, its["group"], [system for _, system in real]) for name, its in report["classes"].items()),
+        *(
+            f"| {name} | {its['group']} | {' | '.join(_cell(system['by_class'].get(name, {})) for _, system in real)} |"
+            for name, its in report["classes"].items()
+        ),
         "",
         LETTERS,
         "",
@@ -241,15 +236,6 @@ def _configured(system: Mapping[str, Any]) -> str:
     ]
     when = f" Classes run: {'; '.join(runs)}." if runs else ""
     return f"{system['name']} ({versions}): {system['how']}.{docs}{when}"
-
-
-def _real(report: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]:
-    return list(enumerate((system for system in report["systems"] if not system["control"]), 1))
-
-
-def _row(name: str, decided_by: str, systems: Sequence[Mapping[str, Any]]) -> str:
-    row = " | ".join(_cell(system["by_class"].get(name, {})) for system in systems)
-    return f"| {name} | {decided_by} | {row} |"
 
 
 def _cell(counts: Mapping[str, int]) -> str:

@@ -185,7 +185,13 @@ def _jar(packages: Sequence[str]) -> re.Match[str] | None:
 
 def _install(place: Path, python: Path, packages: Sequence[str]) -> None:
     if jar := _jar(packages):
-        _install_jars(place, jar)
+        # The folder `jars` gets the jar and all that it needs, by Maven.
+        if missing := [program for program in ("java", "mvn") if not shutil.which(program)]:
+            raise Failed(f"{' and '.join(missing)} must be on the path")
+        _call([sys.executable, "-m", "venv", "--without-pip", str(place)], INSTALL_SECONDS)
+        (place / "pom.xml").write_text(_POM.format(*jar.groups()))
+        copy = ["dependency:copy-dependencies", f"-DoutputDirectory={place / 'jars'}"]
+        _call(["mvn", "-q", "-B", "-f", str(place / "pom.xml"), *copy], INSTALL_SECONDS)
         return
     uv = shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
     if uv:
@@ -195,16 +201,6 @@ def _install(place: Path, python: Path, packages: Sequence[str]) -> None:
     else:
         _call([sys.executable, "-m", "venv", str(place)], INSTALL_SECONDS)
         _call([str(python), "-m", "pip", "install", "--quiet", *packages], INSTALL_SECONDS)
-
-
-def _install_jars(place: Path, jar: re.Match[str]) -> None:
-    """Create an environment with the folder `jars`: the jar and all that it needs, by Maven."""
-    if missing := [program for program in ("java", "mvn") if not shutil.which(program)]:
-        raise Failed(f"{' and '.join(missing)} must be on the path")
-    _call([sys.executable, "-m", "venv", "--without-pip", str(place)], INSTALL_SECONDS)
-    (place / "pom.xml").write_text(_POM.format(*jar.groups()))
-    copy = ["dependency:copy-dependencies", f"-DoutputDirectory={place / 'jars'}"]
-    _call(["mvn", "-q", "-B", "-f", str(place / "pom.xml"), *copy], INSTALL_SECONDS)
 
 
 def versions(python: Path, family: str) -> tuple[tuple[str, str], ...]:

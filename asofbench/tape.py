@@ -55,25 +55,25 @@ def grade(tape: Iterable[Line], found: Iterable[Case]) -> list[Graded]:
     for line in tape:
         lines.setdefault(line["case"], []).append(line)
     by_id = {case.id: case for case in found}
-    return [_graded(by_id[name], mine) for name, mine in lines.items()]
-
-
-def _graded(case: Case, lines: Sequence[Line]) -> Graded:
-    at, names, graded = read(case.ask.as_of), dict[Any, str](), Graded(case.id, CAUGHT)
-    for line in lines:
-        message = line.get("message", {})
-        if line.get("from") == "server":
-            if where(Reply(answer=message), case.ask, case.canaries):
-                graded.shown.append(names.get(message.get("id"), str(message.get("method", "a message"))))
-        elif message.get("method") == "tools/call":
-            graded.calls += 1
-            params = message.get("params") or {}
-            names[message.get("id")] = str(params.get("name"))
-            if any(moment > at for moment in _instants(params.get("arguments"))):
-                graded.beyond.append(names[message.get("id")])
-    answers = [str(line["answer"]) for line in lines if "answer" in line]
-    graded.verdict, graded.why = _verdict(case, graded, answers)
-    return graded
+    verdicts = []
+    for name, case_lines in lines.items():
+        case = by_id[name]
+        at, names, graded = read(case.ask.as_of), dict[Any, str](), Graded(case.id, CAUGHT)
+        for line in case_lines:
+            message = line.get("message", {})
+            if line.get("from") == "server":
+                if where(Reply(answer=message), case.ask, case.canaries):
+                    graded.shown.append(names.get(message.get("id"), str(message.get("method", "a message"))))
+            elif message.get("method") == "tools/call":
+                graded.calls += 1
+                params = message.get("params") or {}
+                names[message.get("id")] = str(params.get("name"))
+                if any(moment > at for moment in _instants(params.get("arguments"))):
+                    graded.beyond.append(names[message.get("id")])
+        answers = [str(line["answer"]) for line in case_lines if "answer" in line]
+        graded.verdict, graded.why = _verdict(case, graded, answers)
+        verdicts.append(graded)
+    return verdicts
 
 
 def _verdict(case: Case, graded: Graded, answers: Sequence[str]) -> tuple[str, str]:
@@ -117,7 +117,13 @@ def record(case: str, tape: Path, command: Sequence[str]) -> int:
             for content in source:
                 # Before it is passed on, because the answer to it may come at once, on the other thread.
                 with lock:
-                    writing.write(json.dumps({"case": case, "from": side, "message": _message(content)}) + "\n")
+                    try:
+                        message = json.loads(content)
+                    except ValueError:
+                        message = None
+                    if not isinstance(message, dict):
+                        message = {"text": content.decode("utf-8", "replace")}
+                    writing.write(json.dumps({"case": case, "from": side, "message": message}) + "\n")
                     writing.flush()
                 sink.write(content)
                 sink.flush()
@@ -128,14 +134,6 @@ def record(case: str, tape: Path, command: Sequence[str]) -> int:
         sending.start()
         pass_on(server.stdout, sys.stdout.buffer, "server")
         return server.wait()
-
-
-def _message(content: bytes) -> Any:
-    try:
-        message = json.loads(content)
-    except ValueError:
-        message = None
-    return message if isinstance(message, dict) else {"text": content.decode("utf-8", "replace")}
 
 
 def answered(adapter: Any, question: Question) -> dict[str, Any]:

@@ -108,7 +108,13 @@ def run(size: dict[str, int] = biglake.SMALL, events: int = 10_000) -> list[Figu
     home = HOME / f"peers-{size['facts']}"
     lake = biglake.build(home, **size)
     try:
-        event_times = _events(events, size["facts"])
+        rng = random.Random(7)
+        companies = round(size["facts"] / len(biglake.MONTHS) / biglake.FACTS_PER_COMPANY)
+        first = datetime(2012, 1, 1, tzinfo=timezone.utc)
+        seconds = int((T - first).total_seconds())
+        tickers = [f"T{rng.randrange(companies):05d}" for _ in range(events)]
+        moments = [first + timedelta(seconds=rng.randrange(seconds)) for _ in range(events)]
+        event_times = pa.table({"ticker": tickers, "at": pa.array(moments, pa.timestamp("us", "UTC"))})
         with tempfile.TemporaryDirectory() as cuts, by_hand(lake, event_times) as (sorted_tables, native):
             at, cut_cache = Viewpoint(as_of=T, lake=lake), CutCache(Path(cuts) / "cuts")
             with open_session(at, datasets=THREE, limits=LIMITS, cut_cache=cut_cache) as session:
@@ -141,7 +147,15 @@ def panel(session: Session, paths: list[str], events: pa.Table) -> list[Figure]:
     """
     clock, figures = processor(session._backend.pid), []
     ours = partial(_asked, session, PANEL.replace("facts", "lake.xbrl_facts"))
-    with closing(_native(paths, events)) as native:
+    connection = duckdb.connect(":memory:", config={"threads": "1"})
+    connection.execute("SET TimeZone='UTC'")
+    connection.register("given", events)
+    connection.execute("CREATE TABLE events AS FROM given")
+    connection.execute(
+        "CREATE TABLE facts AS SELECT ticker, concept, available_at, value_number "
+        f"FROM read_parquet({paths!r}, hive_partitioning=false) WHERE {SEEN}"
+    )
+    with closing(connection) as native:
         others = {
             "DuckDB ASOF on a native table": partial(_by_hand, native, PANEL),
             "polars join_asof on frames in memory": _polars(native.sql("FROM facts").to_arrow_table(), events),
@@ -172,18 +186,6 @@ def by_hand(lake: Lake, events: pa.Table) -> Iterator[tuple[Connection, Connecti
         yield tables[0], tables[1]
 
 
-def _native(paths: list[str], events: pa.Table) -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect(":memory:", config={"threads": "1"})
-    connection.execute("SET TimeZone='UTC'")
-    connection.register("given", events)
-    connection.execute("CREATE TABLE events AS FROM given")
-    connection.execute(
-        "CREATE TABLE facts AS SELECT ticker, concept, available_at, value_number "
-        f"FROM read_parquet({paths!r}, hive_partitioning=false) WHERE {SEEN}"
-    )
-    return connection
-
-
 def _polars(facts: pa.Table, events: pa.Table) -> Callable[[], pa.Table]:
     import polars as pl
 
@@ -199,17 +201,6 @@ def _polars(facts: pa.Table, events: pa.Table) -> Callable[[], pa.Table]:
         return joined.select(pl.col("value_number").count(), pl.col("value_number").sum().alias("sum")).to_arrow()
 
     return join
-
-
-def _events(count: int, facts: int) -> pa.Table:
-    """Return events of the lake's companies at random instants before T."""
-    rng = random.Random(7)
-    companies = round(facts / len(biglake.MONTHS) / biglake.FACTS_PER_COMPANY)
-    first = datetime(2012, 1, 1, tzinfo=timezone.utc)
-    seconds = int((T - first).total_seconds())
-    tickers = [f"T{rng.randrange(companies):05d}" for _ in range(count)]
-    moments = [first + timedelta(seconds=rng.randrange(seconds)) for _ in range(count)]
-    return pa.table({"ticker": tickers, "at": pa.array(moments, pa.timestamp("us", "UTC"))})
 
 
 def _agree(ours: pa.Table, theirs: pa.Table) -> None:

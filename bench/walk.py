@@ -52,9 +52,28 @@ def run(size: dict[str, int] = biglake.SMALL, days: int = 40, root: Path | None 
     lake = biglake.build(home, **size)
     try:
         moments = list(trading_closes(days))
-        with tempfile.TemporaryDirectory(dir=HOME) as scratch:
-            files = biglake.sorted_files(lake, Path(scratch))
-            return _figures(lake, moments, files, Path(scratch))
+        with tempfile.TemporaryDirectory(dir=HOME) as folder:
+            scratch = Path(folder)
+            files = biglake.sorted_files(lake, scratch)
+            ways: dict[str, Callable[[], Answers]] = {}
+            for name, way in (("a session a day", anew), ("one that moves", moving)):
+                ways[name] = partial(way, Lake(lake.root), CutCache(scratch / name.replace(" ", "-")), moments)
+            ways["DuckDB, sorted files"] = partial(by_hand, files, moments)
+            figures, right = [], None
+            for time_of in ("first", "again"):
+                taken = {name: _timed(way) for name, way in ways.items()}
+                for answers, _, _ in taken.values():
+                    right = right or answers
+                    assert answers == right, "the ways don't agree"
+                other = taken["DuckDB, sorted files"][1]
+                for name, (_, cpu, wall) in taken.items():
+                    what = f"walk {len(moments)} days, {name}, {time_of}"
+                    is_aim = name == "one that moves" and len(moments) == FULL["days"]
+                    aim = AIMS[time_of] if is_aim else ""
+                    against = f"DuckDB over sorted files, {other:.1f} s"
+                    figures.append(figure(what, cpu, "s of CPU", baseline=against, ratio=cpu / other, aim=aim))
+                    figures.append(figure(f"{what}, by the clock", wall, "s"))
+            return figures
     finally:
         if root is None:
             shutil.rmtree(home)
@@ -96,29 +115,14 @@ def by_hand(files: dict[str, Path], moments: list[datetime]) -> Answers:
     with closing(duckdb.connect(":memory:", config={"threads": "1"})) as connection:
         connection.execute("SET TimeZone='UTC'; SET parquet_metadata_cache=true")
         for moment in moments:
-            yield [connection.sql(text).to_arrow_table() for text in _texts(files, moment)], 0.0
-
-
-def _figures(lake: Lake, moments: list[datetime], files: dict[str, Path], scratch: Path) -> list[Figure]:
-    ways: dict[str, Callable[[], Answers]] = {}
-    for name, way in (("a session a day", anew), ("one that moves", moving)):
-        ways[name] = partial(way, Lake(lake.root), CutCache(scratch / name.replace(" ", "-")), moments)
-    ways["DuckDB, sorted files"] = partial(by_hand, files, moments)
-    figures, right = [], None
-    for time_of in ("first", "again"):
-        taken = {name: _timed(way) for name, way in ways.items()}
-        for answers, _, _ in taken.values():
-            right = right or answers
-            assert answers == right, "the ways don't agree"
-        other = taken["DuckDB, sorted files"][1]
-        for name, (_, cpu, wall) in taken.items():
-            what = f"walk {len(moments)} days, {name}, {time_of}"
-            is_aim = name == "one that moves" and len(moments) == FULL["days"]
-            aim = AIMS[time_of] if is_aim else ""
-            against = f"DuckDB over sorted files, {other:.1f} s"
-            figures.append(figure(what, cpu, "s of CPU", baseline=against, ratio=cpu / other, aim=aim))
-            figures.append(figure(f"{what}, by the clock", wall, "s"))
-    return figures
+            # An explicit filter, and a window function for the newest revisions of facts.
+            seen = f"WHERE available_at <= TIMESTAMPTZ '{iso(moment)}'"
+            sources = {
+                "prices": f"(FROM '{files['prices']}' {seen})",
+                "news": f"(FROM '{files['news']}' {seen})",
+                "facts": f"(FROM '{files['xbrl_facts']}' {seen} {NEWEST_FACTS})",
+            }
+            yield [connection.sql(text).to_arrow_table() for text in _questions(sources, moment)], 0.0
 
 
 def _timed(way: Callable[[], Answers]) -> tuple[list[str], float, float]:
@@ -136,17 +140,6 @@ def _asked(session: Session, moment: datetime) -> list[pa.Table]:
         session.sql(text).arrow()
         for text in _questions({"prices": "prices", "news": "news", "facts": "xbrl_facts"}, moment)
     ]
-
-
-def _texts(files: dict[str, Path], moment: datetime) -> list[str]:
-    """Return the queries by hand, with an explicit filter, and a window function for the newest revisions of facts."""
-    seen = f"WHERE available_at <= TIMESTAMPTZ '{iso(moment)}'"
-    sources = {
-        "prices": f"(FROM '{files['prices']}' {seen})",
-        "news": f"(FROM '{files['news']}' {seen})",
-        "facts": f"(FROM '{files['xbrl_facts']}' {seen} {NEWEST_FACTS})",
-    }
-    return _questions(sources, moment)
 
 
 def _questions(sources: dict[str, str], moment: datetime) -> list[str]:

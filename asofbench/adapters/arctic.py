@@ -47,8 +47,11 @@ class Arctic(Visible):
             description = self.library.get_description(question.entity, as_of=self._as_of(at))
             return description.row_count if question.kind == "counts" else str(description)
         self.subjects = [question.entity] if question.entity else [entity for entity, _, _ in question.spine]
-        if question.kind == "frequency":
-            self.subjects = self._written_by(at)
+        if question.kind == "frequency" and (self.options.get("live") or self.options.get("newest")):
+            self.subjects = self._symbols(at)
+        elif question.kind == "frequency":
+            names = [name for name, version in self.library.list_versions().items() if version.date <= at]
+            self.subjects = sorted({name.symbol for name in names})
         if question.kind == "figures":
             self.subjects += [row["item"] for row in self.visible(at) if row["value"] == 1.0]
         return super().ask(question)
@@ -94,7 +97,14 @@ class Arctic(Visible):
     def _all(self, requests: list[ReadRequest]) -> Rows:
         got_by_entity = zip(self.subjects, self.library.read_batch(requests), strict=True)
         return [
-            {**row, "entity": entity, **{name: _aware(row[name]) for name in ("available_at", "loaded_at")}}
+            {
+                **row,
+                "entity": entity,
+                **{
+                    name: None if pd.isna(row[name]) else row[name].to_pydatetime().replace(tzinfo=timezone.utc)
+                    for name in ("available_at", "loaded_at")
+                },
+            }
             for entity, got in got_by_entity
             if hasattr(got, "data")
             for row in got.data.to_dict("records")
@@ -106,13 +116,6 @@ class Arctic(Visible):
             return []
         return sorted(self.library.list_symbols(snapshot_name=as_of if isinstance(as_of, str) else None))
 
-    def _written_by(self, at: datetime) -> list[str]:
-        """Return the symbols that a reader as of the instant can read."""
-        if self.options.get("live") or self.options.get("newest"):
-            return self._symbols(at)
-        names = [name for name, version in self.library.list_versions().items() if version.date <= at]
-        return sorted({name.symbol for name in names})
-
     def _as_of(self, at: datetime) -> datetime | str | None:
         """Return the version to read: a snapshot's name ("" if there is none yet), an instant, or None for the
         newest.
@@ -122,7 +125,3 @@ class Arctic(Visible):
         if not self.options.get("live"):
             return at
         return max(((arrival, name) for arrival, name in self.snapshots if arrival <= at), default=(at, ""))[1]
-
-
-def _aware(moment: Any) -> datetime | None:
-    return None if pd.isna(moment) else moment.to_pydatetime().replace(tzinfo=timezone.utc)

@@ -64,10 +64,10 @@ class Feast(Rewritten, Visible):
             arguments["filter_by_created_timestamp"] = True
         features = [f"facts:{name}" for name in self.features]
         frame = self.store.get_historical_features(features=features, **arguments).to_df()
-        return [_row(row) for row in frame.to_dict("records") if isinstance(row["text"], str)]
-
-
-def _row(row: dict[str, Any]) -> dict[str, Any]:
-    entity, _, item = row["key"].partition("|")
-    extra = {"extra": row["extra"]} if isinstance(row.get("extra"), str) else {}
-    return {"entity": entity, "item": item, "value": row["value"], "text": row["text"], **extra}
+        rows = []
+        for row in frame.to_dict("records"):
+            if isinstance(row["text"], str):
+                entity, _, item = row["key"].partition("|")
+                extra = {"extra": row["extra"]} if isinstance(row.get("extra"), str) else {}
+                rows.append({"entity": entity, "item": item, "value": row["value"], "text": row["text"], **extra})
+        return rows

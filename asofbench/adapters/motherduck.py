@@ -4,7 +4,6 @@ import asyncio
 import json
 import sys
 import tempfile
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -61,19 +60,16 @@ class MotherDuck(Duck):
     def ask(self, question: Question) -> Any:
         """Ask the view `known`, which ends at T, as the user is told to."""
         if question.as_of != self.at:
-            self._bind(read(question.as_of))
+            source = f"read_parquet('{self.file}')" if self.options.get("cut") else "facts"
+            kind = "TABLE" if self.options.get("cut") else "VIEW"
+            self._write(
+                f"CREATE OR REPLACE {kind} history AS {self.visible(read(question.as_of), source)}",
+                f"CREATE OR REPLACE {kind} known AS {NEWEST.format(newest=self.newest)}",
+            )
             self.at = question.as_of
         if question.kind == "hostile":
             question = attacked(self.server.sql, question, self.names())
         return answer(self.server.sql, question, self.names())
-
-    def _bind(self, at: datetime) -> None:
-        source = f"read_parquet('{self.file}')" if self.options.get("cut") else "facts"
-        kind = "TABLE" if self.options.get("cut") else "VIEW"
-        self._write(
-            f"CREATE OR REPLACE {kind} history AS {self.visible(at, source)}",
-            f"CREATE OR REPLACE {kind} known AS {NEWEST.format(newest=self.newest)}",
-        )
 
     def _write(self, *statements: str) -> None:
         with duckdb.connect(str(self.server.file)) as writing:
