@@ -4,7 +4,7 @@ They are found in the revisions of `earnings_events`, and the warning `sources_a
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -57,8 +57,19 @@ def disagreements(rows: pa.Table) -> list[Disagreement]:
     for statements in by_event.values():
         statements.sort(key=lambda row: (row["available_at"], row["source"], row["evidence"]))
         event = min(statements, key=lambda row: (row["source"] not in FILINGS, row["session"] is None))
+        day = event["event_day"]
         for row in statements:
-            disagreeing.update(_against_event(row, event))
+            if abs(row["event_at"] - event["event_at"]) > SAME_INSTANT:
+                disagreeing.add(_between(row, "acceptance", row["event_at"], event, event["event_at"]))
+            for name in ("reported_date", "yahoo_date"):
+                if row[name] is not None and row[name] != day:
+                    disagreeing.add(_between(row, "day", row[name], event, day))
+            expected = EXPECTED.get(row["report_time"] or "")
+            if expected and row["reported_date"] == day and event["session"] not in {None, *expected}:
+                disagreeing.add(_between(row, "session", row["report_time"], event, event["session"]))
+            start = row["call_start"]
+            if start is not None and start < event["event_at"] and new_york_day(start) <= day:
+                disagreeing.add(_between(row, "call_before_release", start, event, event["event_at"]))
         calls = [row for row in statements if row["call_start"]]
         disagreeing.update(
             _between(row, "call", row["call_start"], calls[0], calls[0]["call_start"])
@@ -76,21 +87,6 @@ def sources_agree(rows: pa.Table) -> CheckResult:
     examples = tuple(f"{item.about}: {item.accession_no} and {item.evidence}" for item in disagreeing[:MOST_EXAMPLES])
     passed = len(disagreeing) <= MOST_DISAGREEING * int(facts["events"])
     return CheckResult(name=NAME, passed=passed, severity="warning", facts=facts, examples=examples)
-
-
-def _against_event(row: Said, event: Said) -> Iterable[Disagreement]:
-    day = event["event_day"]
-    if abs(row["event_at"] - event["event_at"]) > SAME_INSTANT:
-        yield _between(row, "acceptance", row["event_at"], event, event["event_at"])
-    for name in ("reported_date", "yahoo_date"):
-        if row[name] is not None and row[name] != day:
-            yield _between(row, "day", row[name], event, day)
-    expected = EXPECTED.get(row["report_time"] or "")
-    if expected and row["reported_date"] == day and event["session"] not in {None, *expected}:
-        yield _between(row, "session", row["report_time"], event, event["session"])
-    start = row["call_start"]
-    if start is not None and start < event["event_at"] and new_york_day(start) <= day:
-        yield _between(row, "call_before_release", start, event, event["event_at"])
 
 
 def _between(row: Said, about: str, says: object, other: Mapping[str, Any], theirs: object) -> Disagreement:

@@ -106,22 +106,18 @@ def check_results(dataset: Dataset, results: Iterable[CheckResult]) -> Iterator[
     for result in results:
         if result.passed and result.name in silent:
             continue
+        metadata: dict[str, dg.MetadataValue] = {
+            name: dg.MetadataValue.int(fact) if isinstance(fact, int) else dg.MetadataValue.text(str(fact))
+            for name, fact in result.facts.items()
+        }
+        if not result.passed:
+            metadata["runbook"] = runbook(result.name)
+        if result.examples:
+            metadata["examples"] = dg.MetadataValue.md("\n".join(f"- `{example}`" for example in result.examples))
         yield dg.AssetCheckResult(
             asset_key=dataset.name,
             check_name=result.name,
             passed=result.passed,
             severity=dg.AssetCheckSeverity.ERROR if result.severity == "blocking" else dg.AssetCheckSeverity.WARN,
-            metadata=_shown(result),
+            metadata=metadata,
         )
-
-
-def _shown(result: CheckResult) -> dict[str, dg.MetadataValue]:
-    metadata: dict[str, dg.MetadataValue] = {
-        name: dg.MetadataValue.int(fact) if isinstance(fact, int) else dg.MetadataValue.text(str(fact))
-        for name, fact in result.facts.items()
-    }
-    if not result.passed:
-        metadata["runbook"] = runbook(result.name)
-    if result.examples:
-        metadata["examples"] = dg.MetadataValue.md("\n".join(f"- `{example}`" for example in result.examples))
-    return metadata

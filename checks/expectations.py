@@ -85,17 +85,8 @@ def _result(name: str, expectations: Sequence[Rule], rows: pa.Table, broken: Map
     severity = "blocking" if name == BLOCKING else "warning"
     judged = [rule for rule in expectations if rule.severity == severity]
     counts = {rule.name: broken[rule.name] for rule in judged if rule.name in broken}
-    return CheckResult(
-        name=name,
-        passed=not counts,
-        severity="blocking" if name == BLOCKING else "warning",
-        facts={"rows": rows.num_rows, "expectations": len(judged), "broken": len(counts), **counts},
-        examples=_examples(rows, [rule for rule in judged if rule.name in counts]),
-    )
-
-
-def _examples(rows: pa.Table, failed: Sequence[Rule]) -> tuple[str, ...]:
-    """Return the evidence of some rows that break the rules; rules about the whole table have none."""
+    failed = [rule for rule in judged if rule.name in counts]
+    # The evidence of some rows that break the rules; rules about the whole table have none.
     locators: dict[str, None] = {}
     for start in range(0, rows.num_rows if failed else 0, SEARCHED_ROWS):
         form = {"result_format": "COMPLETE", "unexpected_index_column_names": ["evidence"]}
@@ -103,7 +94,13 @@ def _examples(rows: pa.Table, failed: Sequence[Rule]) -> tuple[str, ...]:
             locators |= {str(place["evidence"]): None for place in outcome.result.get("unexpected_index_list") or ()}
         if len(locators) >= MOST_EXAMPLES:
             break
-    return tuple(locators)[:MOST_EXAMPLES]
+    return CheckResult(
+        name=name,
+        passed=not counts,
+        severity="blocking" if name == BLOCKING else "warning",
+        facts={"rows": rows.num_rows, "expectations": len(judged), "broken": len(counts), **counts},
+        examples=tuple(locators)[:MOST_EXAMPLES],
+    )
 
 
 def _pandas_type(kind: pa.DataType) -> Any:

@@ -39,7 +39,16 @@ _logger = logging.getLogger("pitlake.alerts")
 def tell_of_failures(context: dg.RunFailureSensorContext, lake: LakeResource, notifier: Notifier) -> None:
     """Report each failed run: its steps, and pitlake's reason if it refused. Other texts may contain anything."""
     title = f"pitlake: {context.dagster_run.job_name} failed"
-    _tell(context, title, _incident(context, "failed", tuple(_reasons(context))), lake, notifier)
+    events = context.get_step_failure_events()
+    reasons = [] if events else ["the run ended before a step could say why"]
+    for event in events:
+        data = event.step_failure_data
+        described = data.user_failure_data.description if data.user_failure_data else None
+        error = data.error.cause or data.error if data.error else None
+        name = (error.cls_name if error else None) or "unknown error"
+        full = f" ({DISK_FULL})" if error and DISK_FULL in error.message else ""
+        reasons.append(f"{event.step_key}: {described or name}{full}")
+    _tell(context, title, _incident(context, "failed", tuple(reasons)), lake, notifier)
 
 
 @dg.run_status_sensor(
@@ -50,10 +59,20 @@ def tell_of_failures(context: dg.RunFailureSensorContext, lake: LakeResource, no
 )
 def tell_of_missing_answers(context: dg.RunStatusSensorContext, lake: LakeResource, notifier: Notifier) -> None:
     """Report each run whose check `answered` failed: the datasets with missing data, by the provider's reason."""
-    reasons = tuple(_unanswered(context))
+    reasons = []
+    evaluations = context.instance.all_logs(
+        context.dagster_run.run_id, of_type=dg.DagsterEventType.ASSET_CHECK_EVALUATION
+    )
+    for entry in evaluations:
+        check = entry.get_dagster_event().asset_check_evaluation_data
+        if check.check_name == ANSWERED and not check.passed:
+            facts = check.metadata.items()
+            counts = {name: fact.value for name, fact in facts if isinstance(fact, dg.IntMetadataValue)}
+            text = ", ".join(f"{name} × {count}" for name, count in counts.items())
+            reasons.append(f"{check.asset_key.to_user_string()}: {text}")
     if reasons:
         title = f"pitlake: {context.dagster_run.job_name} got no answer to some questions"
-        _tell(context, title, _incident(context, "unanswered", reasons), lake, notifier)
+        _tell(context, title, _incident(context, "unanswered", tuple(reasons)), lake, notifier)
 
 
 def _incident(
@@ -94,33 +113,6 @@ def tell_of_untold(instance: dg.DagsterInstance, lake: LakeResource, notifier: N
         context = dg.build_run_status_sensor_context(tell_of_failures.name, event, instance, run, resources=resources)
         tell_of_failures(context.for_run_failure())
     return len(runs)
-
-
-def _unanswered(context: dg.RunStatusSensorContext) -> Iterator[str]:
-    evaluations = context.instance.all_logs(
-        context.dagster_run.run_id, of_type=dg.DagsterEventType.ASSET_CHECK_EVALUATION
-    )
-    for entry in evaluations:
-        check = entry.get_dagster_event().asset_check_evaluation_data
-        if check.check_name == ANSWERED and not check.passed:
-            counts = {
-                name: fact.value for name, fact in check.metadata.items() if isinstance(fact, dg.IntMetadataValue)
-            }
-            text = ", ".join(f"{name} × {count}" for name, count in counts.items())
-            yield f"{check.asset_key.to_user_string()}: {text}"
-
-
-def _reasons(context: dg.RunFailureSensorContext) -> Iterator[str]:
-    events = context.get_step_failure_events()
-    if not events:
-        yield "the run ended before a step could say why"
-    for event in events:
-        data = event.step_failure_data
-        described = data.user_failure_data.description if data.user_failure_data else None
-        error = data.error.cause or data.error if data.error else None
-        name = (error.cls_name if error else None) or "unknown error"
-        full = f" ({DISK_FULL})" if error and DISK_FULL in error.message else ""
-        yield f"{event.step_key}: {described or name}{full}"
 
 
 @dg.sensor(

@@ -5,7 +5,7 @@ A run covers a range of Dagster's list of partitions, such as a month, or names 
 in that list. assets/derived builds them.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -73,27 +73,22 @@ def unbuilt(instance: dg.DagsterInstance, releases: Sequence[Event]) -> list[str
     unfinished = [status for status in dg.DagsterRunStatus if status not in ENDED]
     lately = dg.RunsFilter(created_after=now - AGAIN_AFTER)
     under_way = dg.RunsFilter(statuses=unfinished, created_after=now - LOST_AFTER)
-    requested = _covered(instance, [*instance.get_runs(lately), *instance.get_runs(under_way)])
-    return [key for key in missing if key not in requested]
-
-
-def unsettled(releases: Sequence[Event], now: datetime) -> list[Event]:
-    """Return recent releases, of which a snapshot or an outcome may have been in the future at the last build."""
-    return [event for event in releases if now - timedelta(days=OPEN_DAYS) <= event.event_at]
-
-
-def _covered(instance: dg.DagsterInstance, runs: Iterable[dg.DagsterRun]) -> frozenset[str]:
     keys = list(instance.get_dynamic_partitions(EARNINGS_SET))
     place = {key: number for number, key in enumerate(keys)}
     covered: set[str] = set()
-    for run in runs:
+    for run in [*instance.get_runs(lately), *instance.get_runs(under_way)]:
         ops: Any = run.run_config.get("ops", {})
         covered.update(ops.get(BUNDLES[0], {}).get("config", {}).get("releases", ()))
         single = run.tags.get(PARTITION, "")
         first, last = (run.tags.get(tag, single) for tag in (RANGE_START, RANGE_END))
         if first in place and last in place:
             covered.update(keys[place[first] : place[last] + 1])
-    return frozenset(covered)
+    return [key for key in missing if key not in covered]
+
+
+def unsettled(releases: Sequence[Event], now: datetime) -> list[Event]:
+    """Return recent releases, of which a snapshot or an outcome may have been in the future at the last build."""
+    return [event for event in releases if now - timedelta(days=OPEN_DAYS) <= event.event_at]
 
 
 @dg.sensor(

@@ -6,7 +6,6 @@ from typing import Any
 import dagster as dg
 
 from assets.external import all_feeds
-from assets.feeds.feed import Scope
 from pitlake.datasets import all_datasets
 
 GROUP = "graph"
@@ -16,12 +15,19 @@ SNAPSHOTS = [name for name, dataset in all_datasets().items() if dataset.group =
 
 def blank(names: Iterable[str]) -> dict[str, Any]:
     """Return the run config of feeds with blank values for their required fields, for Dagster's launchpad."""
-    return {"ops": {name: {"config": {"mode": "live"} | _needed(all_feeds()[name].example)} for name in names}}
-
-
-def _needed(example: Scope) -> dict[str, Any]:
-    """Return blank values for the fields that a feed's example sets."""
-    return {name: BLANK[type(value)] for name, value in example.as_json().items() if value and type(value) in BLANK}
+    return {
+        "ops": {
+            name: {
+                "config": {"mode": "live"}
+                | {
+                    field: BLANK[type(value)]
+                    for field, value in all_feeds()[name].example.as_json().items()
+                    if value and type(value) in BLANK
+                }
+            }
+            for name in names
+        }
+    }
 
 
 graph_days = dg.define_asset_job(

@@ -33,29 +33,26 @@ def _sensor(status: dg.DagsterRunStatus) -> dg.SensorDefinition:
         description=f"Sends OpenLineage's event {STATES[status]} of each run.",
     )
     def send(context: dg.RunStatusSensorContext) -> None:
-        _send(context, STATES[status])
+        state = STATES[status]
+        from openlineage.client import OpenLineageClient
+        from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
+
+        run, namespace = context.dagster_run, os.environ.get(NAMESPACE, "pitlake")
+        repository, record = context.repository_def, context.instance.get_run_record_by_id(run.run_id)
+        if repository is None or record is None or not repository.has_job(run.job_name):
+            return
+        outputs = run.asset_selection or repository.get_job(run.job_name).asset_layer.selected_asset_keys
+        inputs = {parent for key in outputs for parent in repository.asset_graph.get(key).parent_keys} - outputs
+        seconds = record.start_time if state == "START" else record.end_time
+        event = RunEvent(
+            eventType=RunState[state],
+            eventTime=clock.iso(clock.from_micros(round(seconds * 1_000_000)) if seconds else clock.now()),
+            run=Run(runId=run.run_id),
+            job=Job(namespace=namespace, name=run.job_name),
+            producer=PRODUCER,
+            inputs=[InputDataset(namespace=namespace, name=key.to_user_string()) for key in sorted(inputs)],
+            outputs=[OutputDataset(namespace=namespace, name=key.to_user_string()) for key in sorted(outputs)],
+        )
+        OpenLineageClient().emit(event)
 
     return send
-
-
-def _send(context: dg.RunStatusSensorContext, state: str) -> None:
-    from openlineage.client import OpenLineageClient
-    from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
-
-    run, namespace = context.dagster_run, os.environ.get(NAMESPACE, "pitlake")
-    repository, record = context.repository_def, context.instance.get_run_record_by_id(run.run_id)
-    if repository is None or record is None or not repository.has_job(run.job_name):
-        return
-    outputs = run.asset_selection or repository.get_job(run.job_name).asset_layer.selected_asset_keys
-    inputs = {parent for key in outputs for parent in repository.asset_graph.get(key).parent_keys} - outputs
-    seconds = record.start_time if state == "START" else record.end_time
-    event = RunEvent(
-        eventType=RunState[state],
-        eventTime=clock.iso(clock.from_micros(round(seconds * 1_000_000)) if seconds else clock.now()),
-        run=Run(runId=run.run_id),
-        job=Job(namespace=namespace, name=run.job_name),
-        producer=PRODUCER,
-        inputs=[InputDataset(namespace=namespace, name=key.to_user_string()) for key in sorted(inputs)],
-        outputs=[OutputDataset(namespace=namespace, name=key.to_user_string()) for key in sorted(outputs)],
-    )
-    OpenLineageClient().emit(event)

@@ -1,13 +1,13 @@
 """Implements `pitlake backfill earnings`: selects releases and runs them. Imported when the command runs."""
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import date
 from os import environ
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import dagster as dg
 
@@ -23,7 +23,7 @@ from resources.lake import LakeResource
 HOME = "DAGSTER_HOME"
 ASKED = "pitlake/asked"
 """The tag with the typed command."""
-# Dagster logs a failed step in dozens of lines; `_failures` prints one line instead.
+# Dagster logs a failed step in dozens of lines; `backfill` says one line instead.
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
@@ -91,44 +91,30 @@ def backfill(root: str | None, choice: Wanted, say: Callable[[str], None]) -> di
         register(instance, chosen)
         request = one_run(instance, [event.key for event in chosen])
         say(f"one run of {len(chosen)} releases: {chosen[0].key} to {chosen[-1].key}")
-        result = _run(instance, lake, choice, request)
-        for line in _failures(result):
-            say(line)
+        options = {name: request["run_config"].get("ops", {}).get(name, {}).get("config", {}) for name in BUNDLES}
+        options["earnings_snapshots"] = options["earnings_snapshots"] | {"anchors": list(choice.anchors)}
+        wiring = dg.Definitions(
+            assets=bundle_assets(EARNINGS),
+            jobs=[earnings_bundles],
+            resources={"lake": LakeResource(root=lake.location)},
+            executor=dg.in_process_executor,
+        )
+        result = wiring.resolve_job_def(earnings_bundles.name).execute_in_process(
+            instance=instance,
+            run_config=QUIET | {"ops": {name: {"config": config} for name, config in options.items()}},
+            tags=request["tags"] | {ASKED: choice.command},
+            raise_on_error=False,
+        )
+        if not result.success:
+            for event in result.filter_events(lambda event: event.is_step_failure):
+                data = event.step_failure_data
+                error = data.error.cause or data.error if data.error else None
+                described = data.user_failure_data.description if data.user_failure_data else None
+                reason = described or (error.message if error else "") or "unknown error"
+                say(f"{event.step_key} failed: {' '.join(reason.split())}")
+            in_dagster = f"run {result.run_id} in Dagster's user interface"
+            say(f"the run's log: {in_dagster if environ.get(HOME) else f'name {HOME} to keep it'}")
     return {"releases": len(chosen), "failed": int(not result.success), "version": lake.head()}
-
-
-def _run(
-    instance: dg.DagsterInstance, lake: Lake, choice: Wanted, request: Mapping[str, Any]
-) -> dg.ExecuteInProcessResult:
-    """Run the job of the schedule and the sensor once."""
-    options = {name: request["run_config"].get("ops", {}).get(name, {}).get("config", {}) for name in BUNDLES}
-    options["earnings_snapshots"] = options["earnings_snapshots"] | {"anchors": list(choice.anchors)}
-    wiring = dg.Definitions(
-        assets=bundle_assets(EARNINGS),
-        jobs=[earnings_bundles],
-        resources={"lake": LakeResource(root=lake.location)},
-        executor=dg.in_process_executor,
-    )
-    return wiring.resolve_job_def(earnings_bundles.name).execute_in_process(
-        instance=instance,
-        run_config=QUIET | {"ops": {name: {"config": config} for name, config in options.items()}},
-        tags=request["tags"] | {ASKED: choice.command},
-        raise_on_error=False,
-    )
-
-
-def _failures(result: dg.ExecuteInProcessResult) -> Iterator[str]:
-    """Yield the reasons why a run failed, one line per step, and the location of its log."""
-    if result.success:
-        return
-    for event in result.filter_events(lambda event: event.is_step_failure):
-        data = event.step_failure_data
-        error = data.error.cause or data.error if data.error else None
-        described = data.user_failure_data.description if data.user_failure_data else None
-        reason = described or (error.message if error else "") or "unknown error"
-        yield f"{event.step_key} failed: {' '.join(reason.split())}"
-    where = f"run {result.run_id} in Dagster's user interface" if environ.get(HOME) else f"name {HOME} to keep it"
-    yield f"the run's log: {where}"
 
 
 def _instance(running: ExitStack) -> dg.DagsterInstance:

@@ -89,9 +89,19 @@ def command(lake: str | None = None, words: tuple[str, ...] = (), fault: str = "
     The answer is the {data, gaps} envelope. Lake and captures answer first. The network is used only with --live, and
     its answers are kept in the lake.
     """
-    payload, metadata = (
-        _in_time(lake, words, options) if not fault else ({"data": [], "gaps": [_gap(fault, "bad_input")]}, {})
-    )
+    metadata: dict[str, Any] = {}
+    if fault:
+        payload = {"data": [], "gaps": [_gap(fault, "bad_input")]}
+    else:  # The time limits of the source and of this command apply.
+        answers: list[Answered] = []
+        asking = threading.Thread(target=lambda: answers.append(_answered(lake, words, options)), daemon=True)
+        asking.start()
+        asking.join(_patience(options) + OWN_SECONDS)
+        if answers:
+            payload, metadata = answers[0]
+        else:
+            payload = {"data": [], "gaps": [_gap("the question took too long and was stopped")]}
+            metadata = {"given_up": True}
     from pitlake.answers.envelope import to_json
 
     render.deliver(to_json(payload).encode() + b"\n", None)
@@ -99,17 +109,6 @@ def command(lake: str | None = None, words: tuple[str, ...] = (), fault: str = "
     if "given_up" in metadata:
         sys.stdout.flush()
         os._exit(0)  # The abandoned thread may never end. Its answer is not published.
-
-
-def _in_time(lake: str | None, words: tuple[str, ...], options: dict[str, Any]) -> Answered:
-    """Return the answer, or a gap once the time limits of the source and of this command have passed."""
-    answers: list[Answered] = []
-    asking = threading.Thread(target=lambda: answers.append(_answered(lake, words, options)), daemon=True)
-    asking.start()
-    asking.join(_patience(options) + OWN_SECONDS)
-    if answers:
-        return answers[0]
-    return {"data": [], "gaps": [_gap("the question took too long and was stopped")]}, {"given_up": True}
 
 
 def _patience(options: dict[str, Any]) -> float:

@@ -67,7 +67,12 @@ def command(
     since, paths = _day(texts["since"]), tuple(map(Path, _split(texts["files"])))
     if everything != bool(paths):
         raise BadInput("--all", "goes with --from", "give both: --all --from companyfacts.zip,submissions.zip")
-    prices = _prices(texts["prices"], split_basis)
+    if texts["prices"] is not None and split_basis is None:
+        raise BadInput("--split-basis", "is missing", "say --split-basis traded if the prices are as they were traded")
+    if texts["prices"] is not None and split_basis == "adjusted":
+        problem = "adjusted prices depend on later splits, so they can't be shown as of a past instant"
+        raise BadInput("--split-basis", problem, "export the prices as traded, and give --split-basis traded")
+    prices = None if texts["prices"] is None else Path(texts["prices"])
     if find_spec(SECOND_CHECK) is None:  # Otherwise, publishing would fail after all requests.
         raise ModuleNotFoundError(name=SECOND_CHECK)
     from pipelines.sync.run import Asked, sync, version
@@ -100,18 +105,6 @@ def command(
 
 def _split(text: str | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(part.strip() for part in (text or "").split(",") if part.strip()))
-
-
-def _prices(text: str | None, split_basis: str | None) -> Path | None:
-    """Return the file of --prices. Raises BadInput if the prices are not declared to be as traded."""
-    if text is None:
-        return None
-    if split_basis is None:
-        raise BadInput("--split-basis", "is missing", "say --split-basis traded if the prices are as they were traded")
-    if split_basis == "adjusted":
-        problem = "adjusted prices depend on later splits, so they can't be shown as of a past instant"
-        raise BadInput("--split-basis", problem, "export the prices as traded, and give --split-basis traded")
-    return Path(text)
 
 
 def _day(text: str | None) -> date | None:

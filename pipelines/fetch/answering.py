@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from assets.external import feed
 from assets.extraction import Row, RunFacts
-from assets.feeds.feed import Feed, Scope
+from assets.feeds.feed import Feed
 from assets.feeds.runs import collect_unit, outcomes, run_feed
 from assets.order import in_order
 from pipelines.fetch.asking import FetchQuestion, NotAsked, patience, read
@@ -125,7 +125,13 @@ def _items(question: FetchQuestion, op: Operation, draft: FetchAnswer, lake: Lak
         draft.metadata["dated_by_provider_claim"] = len(items)
         note(lake, question.source, len(items))
     if op.synthesis and question.pit is None:
-        prose, alone = _of_prose(op), replace(question, limit=1)
+        prose = replace(
+            op,
+            where=lambda question: ("list_contains($queries, query)", {"queries": list(op.scope(question).queries)}),
+            by_address=False,
+            record_type="synthesis",
+        )
+        alone = replace(question, limit=1)
         rows = (
             _from_file(alone, prose, feed(op.synthesis), draft, lake)
             if question.input_file
@@ -169,18 +175,14 @@ def _into_lake(question: FetchQuestion, op: Operation, source: Feed, draft: Fetc
                 elif question.pit is None or kind in SHOWN_AS_OF:
                     draft.gap(kind, reason, question.summary())
     if op.by_address:
-        draft.addresses += _addresses(source, scope, lake)
-
-
-def _addresses(source: Feed, scope: Scope, lake: Lake) -> list[str]:
-    """Return the URLs in the captured answers to this question, even if another question fetched them."""
-    addresses = []
-    with HttpClient(source.provider, CaptureStore.of(lake.location), "replay") as client, suppress(NotCaptured):
-        for unit in source.units(scope):
-            captures, refusal = collect_unit(source, unit, client.fetch)
-            results = outcomes(source, unit, captures, refusal, RunFacts(observed_at=clock.now()))
-            addresses += [str(result.values["url"]) for result, _ in results if isinstance(result, Row)]
-    return addresses
+        # The answers to this question, even if another question fetched them.
+        addresses = []
+        with HttpClient(source.provider, CaptureStore.of(lake.location), "replay") as client, suppress(NotCaptured):
+            for unit in source.units(scope):
+                captures, refusal = collect_unit(source, unit, client.fetch)
+                results = outcomes(source, unit, captures, refusal, RunFacts(observed_at=clock.now()))
+                addresses += [str(result.values["url"]) for result, _ in results if isinstance(result, Row)]
+        draft.addresses += addresses
 
 
 def _rows(
@@ -223,13 +225,3 @@ def _from_file(
     rows, dropped = from_file(question, op, source, lake)
     draft.gap_each((gap for gap in dropped if not op.later or gap[0] != "pit_excluded"), question)
     return rows
-
-
-def _of_prose(op: Operation) -> Operation:
-    """Return the operation that reads the prose of a chat answer (open mode only)."""
-    return replace(
-        op,
-        where=lambda question: ("list_contains($queries, query)", {"queries": list(op.scope(question).queries)}),
-        by_address=False,
-        record_type="synthesis",
-    )

@@ -74,9 +74,31 @@ def read(options: Mapping[str, Any], words: Iterable[str] = ()) -> FetchQuestion
     options: strings by flag name with underscores; `query` is a list, `live` a boolean; None if not given.
     """
     flags = {name: value for name, value in options.items() if value not in (None, [], ())}
-    pit, known_by = _pit(flags.pop("pit", None)), _known_by(flags)
+    pit: datetime | None = None
+    if "pit" in flags:  # Unlike a missing cut-off, an empty or unreadable cut-off is refused.
+        try:
+            pit = clock.instant(str(flags.pop("pit")), "--pit")
+        except BadInstant as fault:
+            raise NotAsked(f"the cut-off is {fault.fault}; nothing is answered") from None
+    known_by: datetime | None = None
+    if "known_by" in flags:
+        if "input_file" in flags:
+            raise NotAsked("known_by reads the lake and input_file reads a file; give only one of them")
+        known_by = clock.instant(str(flags.pop("known_by")), "--known-by")
     for word in words:
-        _take(word, flags)
+        name, equals, value = word.partition("=")
+        if word.startswith("-"):
+            raise NotAsked(f"there is no flag {name}")
+        if not equals:
+            if "op" in flags:
+                raise NotAsked("more than one operation is named")
+            flags["op"] = word
+        elif name == "query":
+            flags["query"] = [*flags.get("query", ()), value]
+        elif name.isidentifier() and name not in flags and name not in ("source", "pit", "known_by", "live"):
+            flags[name] = value
+        else:
+            raise NotAsked(f"{name} is not an option here, or is given twice")
     fields = FetchQuestion.__dataclass_fields__
     return FetchQuestion(
         source=str(flags.pop("source", "")).strip().lower(),
@@ -87,7 +109,11 @@ def read(options: Mapping[str, Any], words: Iterable[str] = ()) -> FetchQuestion
         date_to=_day(flags.pop("date_to", None), "date_to"),
         updated_since=_epoch(flags.pop("updated_since", None)),
         lookback_minutes=_whole(flags.pop("lookback_minutes", DEFAULT_LOOKBACK), "lookback_minutes"),
-        lists={name: _split(flags.pop(name)) for name in LISTS if name in flags},
+        lists={
+            name: tuple(dict.fromkeys(part.strip() for part in str(flags.pop(name)).split(",") if part.strip()))
+            for name in LISTS
+            if name in flags
+        },
         symbol=str(flags.pop("symbol", "")).strip(),
         queries=tuple(query.strip() for query in flags.pop("query", ()) if query.strip()),
         limit=max(1, _whole(flags.pop("limit", DEFAULT_LIMIT), "limit", least=0)),
@@ -102,43 +128,6 @@ def read(options: Mapping[str, Any], words: Iterable[str] = ()) -> FetchQuestion
 def patience(source: str, seconds: float) -> float:
     """Return the time limit of a source for the whole question: the given seconds, or more for slow sources."""
     return max(seconds, LEAST_SECONDS.get(source, 0.0))
-
-
-def _pit(text: Any) -> datetime | None:
-    """Parse the cut-off. Unlike a missing cut-off, an empty or unreadable cut-off is refused."""
-    if text is None:
-        return None
-    try:
-        return clock.instant(str(text), "--pit")
-    except BadInstant as fault:
-        raise NotAsked(f"the cut-off is {fault.fault}; nothing is answered") from None
-
-
-def _known_by(flags: dict[str, Any]) -> datetime | None:
-    text = flags.pop("known_by", None)
-    if text is not None and "input_file" in flags:
-        raise NotAsked("known_by reads the lake and input_file reads a file; give only one of them")
-    return None if text is None else clock.instant(str(text), "--known-by")
-
-
-def _take(word: str, flags: dict[str, Any]) -> None:
-    name, equals, value = word.partition("=")
-    if word.startswith("-"):
-        raise NotAsked(f"there is no flag {name}")
-    if not equals:
-        if "op" in flags:
-            raise NotAsked("more than one operation is named")
-        flags["op"] = word
-    elif name == "query":
-        flags["query"] = [*flags.get("query", ()), value]
-    elif name.isidentifier() and name not in flags and name not in ("source", "pit", "known_by", "live"):
-        flags[name] = value
-    else:
-        raise NotAsked(f"{name} is not an option here, or is given twice")
-
-
-def _split(text: Any) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(part.strip() for part in str(text).split(",") if part.strip()))
 
 
 def _day(text: Any, flag: str) -> date | None:

@@ -39,7 +39,19 @@ def from_file(
         if requests:
             raise AnswerRefused("no_data", "the file holds one answer", question.input_file)
         requests.append(request)
-        capture = _capture(source, request, body)
+        capture = Capture(
+            source=source.provider.name,
+            method=request.method.upper(),
+            url=f"file:/{request.path.lstrip('/')}",
+            params=request.query,
+            payload=request.json,
+            status=200,
+            headers={},
+            body=body,
+            fetched_at=clock.now(),
+            sha256=hashlib.sha256(body).hexdigest(),
+            request_key=request.key(source.provider.name),
+        )
         verdict = source.provider.judge(capture)
         if verdict.outcome != "ok":
             raise NotAsked(verdict.reason, kind=verdict.gap_type)
@@ -94,19 +106,3 @@ def _body(path: str) -> bytes:
         return body  # The content is either CSV or no answer, as the provider's judge decides.
     wrapped = content.get("items") if isinstance(content, dict) and set(content) == {"items"} else None
     return json.dumps(wrapped).encode() if wrapped is not None else body
-
-
-def _capture(source: Feed, request: Request, body: bytes) -> Capture:
-    return Capture(
-        source=source.provider.name,
-        method=request.method.upper(),
-        url=f"file:/{request.path.lstrip('/')}",
-        params=request.query,
-        payload=request.json,
-        status=200,
-        headers={},
-        body=body,
-        fetched_at=clock.now(),
-        sha256=hashlib.sha256(body).hexdigest(),
-        request_key=request.key(source.provider.name),
-    )

@@ -110,22 +110,19 @@ def _ticker_is(question: FetchQuestion) -> Where:
 
 def _news_scope(question: FetchQuestion) -> Scope:
     """Return a scope of days, of updates since an instant, or by default of some time before the end."""
-    since = question.updated_since
+    since, date_to = question.updated_since, question.date_to
+    until = clock.now() if question.pit is None else min(question.pit, clock.now())
     if question.date_from is None and since is None:
-        until = clock.now() if question.pit is None else min(question.pit, clock.now())
         since = until - timedelta(minutes=question.lookback_minutes)
+    if question.date_from is not None and date_to is None:
+        date_to = max(clock.new_york_day(until), question.date_from)
     return Scope(
         tickers=question.listed("tickers"),
         date_from=question.date_from,
-        date_to=question.date_to or (question.date_from and _day_of_cut(question)),
+        date_to=date_to,
         updated_since=since,
         max_pages=question.max_pages,
     )
-
-
-def _day_of_cut(question: FetchQuestion) -> Any:
-    today = clock.new_york_day(clock.now() if question.pit is None else min(question.pit, clock.now()))
-    return max(today, question.date_from or today)
 
 
 def _news_where(question: FetchQuestion) -> Where:
