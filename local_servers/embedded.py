@@ -71,7 +71,11 @@ def _server(info: dict[str, str]) -> GraphServer:
 
 
 def _launch(home: Path) -> Launch:
-    package = _package()
+    spec = importlib.util.find_spec("arcadedb_embedded")
+    if spec is None or spec.origin is None:
+        problem = "none is set and the embedded graph server is not installed"
+        raise BadInput("NEO4J_URI", problem, "pip install 'pitlake[embedded-graph]', or set NEO4J_URI")
+    package = Path(spec.origin).parent
     home.chmod(0o700)
     info = {
         "bolt_port": str(free_port()),
@@ -79,7 +83,24 @@ def _launch(home: Path) -> Launch:
         "root_password": secrets.token_urlsafe(32),
         "reader_password": secrets.token_urlsafe(32),
     }
-    _write_access(home / "config", info)
+    config = home / "config"
+    config.mkdir(exist_ok=True)
+    everything = ["createRecord", "readRecord", "updateRecord", "deleteRecord"]
+    groups = {
+        "admin": _group(["updateSecurity", "updateSchema", "updateDatabaseSettings"], everything),
+        "reader": _group([], ["readRecord"]),
+        "*": _group([], []),
+    }
+    # One of the users can only read.
+    users = [
+        {"name": "root", "password": _hashed(info["root_password"]), "databases": {"*": ["admin"]}},
+        {"name": "reader", "password": _hashed(info["reader_password"]), "databases": {"*": ["reader"]}},
+    ]
+    databases = {"version": 2, "databases": {"*": {"groups": groups}}}
+    (config / "server-groups.json").write_text(json.dumps(databases))
+    accounts = config / "server-users.jsonl"
+    accounts.touch(mode=0o600)
+    accounts.write_text("".join(json.dumps(user) + "\n" for user in users))
     settings = {
         "server.rootPath": home,
         "server.mode": "production",
@@ -105,34 +126,6 @@ def _launch(home: Path) -> Launch:
         "com.arcadedb.server.ArcadeDBServer",
     ]
     return Launch(command, cwd=home, log=home / "server.log", info=info)
-
-
-def _package() -> Path:
-    spec = importlib.util.find_spec("arcadedb_embedded")
-    if spec is None or spec.origin is None:
-        problem = "none is set and the embedded graph server is not installed"
-        raise BadInput("NEO4J_URI", problem, "pip install 'pitlake[embedded-graph]', or set NEO4J_URI")
-    return Path(spec.origin).parent
-
-
-def _write_access(config: Path, info: dict[str, str]) -> None:
-    """Write the file of users, one of whom can only read. Called before the server starts."""
-    config.mkdir(exist_ok=True)
-    everything = ["createRecord", "readRecord", "updateRecord", "deleteRecord"]
-    groups = {
-        "admin": _group(["updateSecurity", "updateSchema", "updateDatabaseSettings"], everything),
-        "reader": _group([], ["readRecord"]),
-        "*": _group([], []),
-    }
-    users = [
-        {"name": "root", "password": _hashed(info["root_password"]), "databases": {"*": ["admin"]}},
-        {"name": "reader", "password": _hashed(info["reader_password"]), "databases": {"*": ["reader"]}},
-    ]
-    databases = {"version": 2, "databases": {"*": {"groups": groups}}}
-    (config / "server-groups.json").write_text(json.dumps(databases))
-    accounts = config / "server-users.jsonl"
-    accounts.touch(mode=0o600)
-    accounts.write_text("".join(json.dumps(user) + "\n" for user in users))
 
 
 def _group(rights: list[str], on_records: list[str]) -> dict[str, object]:

@@ -94,31 +94,30 @@ def lease(control: Path, launch: Callable[[], Launch], ready: Callable[[Lease], 
         if (running := _attach(control)) is not None:
             return running
         _wait_until_free(control / OWNER_LOCK)
-        started = _spawn(control, launch())
+        server = launch()
+        ours, theirs = socket.socketpair()
+        command = [sys.executable, "-I", "-S", str(_SUPERVISOR)]
+        with theirs, server.log.open("wb") as log:
+            supervisor = subprocess.Popen(
+                command, stdin=theirs.fileno(), stdout=log, stderr=log, start_new_session=True
+            )
+        # Wait for the supervisor's end, so that it leaves no zombie and no warning.
+        threading.Thread(target=supervisor.wait, name="graph-server-reaper", daemon=True).start()
+        spec = {
+            "control": str(control.resolve()),
+            "command": server.command,
+            "cwd": str(server.cwd),
+            "info": server.info,
+            "grace": _GRACE_SECONDS,
+        }
+        ours.sendall(json.dumps(spec).encode() + b"\n")
+        started = Lease(ours, server.info)
         try:
             ready(started)
         except BaseException:
             started.close()
             raise
         return started
-
-
-def _spawn(control: Path, launch: Launch) -> Lease:
-    ours, theirs = socket.socketpair()
-    command = [sys.executable, "-I", "-S", str(_SUPERVISOR)]
-    with theirs, launch.log.open("wb") as log:
-        supervisor = subprocess.Popen(command, stdin=theirs.fileno(), stdout=log, stderr=log, start_new_session=True)
-    # Wait for the supervisor's end, so that it leaves no zombie and no warning.
-    threading.Thread(target=supervisor.wait, name="graph-server-reaper", daemon=True).start()
-    spec = {
-        "control": str(control.resolve()),
-        "command": launch.command,
-        "cwd": str(launch.cwd),
-        "info": launch.info,
-        "grace": _GRACE_SECONDS,
-    }
-    ours.sendall(json.dumps(spec).encode() + b"\n")
-    return Lease(ours, launch.info)
 
 
 def _attach(control: Path) -> Lease | None:

@@ -76,10 +76,41 @@ def local_neo4j(root: Path | str) -> Iterator[GraphServer]:
     home = Path(root).resolve()
 
     def launch() -> Launch:
-        return _launch(home)
+        jars = server_jars()
+        home.chmod(0o700)
+        for name in ("conf", "data", "logs", "run", "import", "plugins"):
+            (home / name).mkdir(exist_ok=True)
+        file = home / "control" / "password"
+        if not file.exists():
+            file.touch(mode=0o600)
+            file.write_text(secrets.token_urlsafe(32))
+        info = {"bolt_port": str(free_port()), "password": file.read_text()}
+        (home / "conf" / "neo4j.conf").write_text(_SETTINGS.format(**info))
+        command = [
+            "java",
+            "-Xmx768m",
+            *_JVM_OPTIONS,
+            "-cp",
+            f"{jars}/*",
+            "org.neo4j.server.CommunityEntryPoint",
+            f"--home-dir={home}",
+            f"--config-dir={home / 'conf'}",
+            "--console-mode",
+        ]
+        return Launch(command, cwd=home, log=home / "server.log", info=info)
 
     def ready(server_lease: Lease) -> None:
-        _take_over_login(_server(server_lease.info), server_lease, home)
+        server = _server(server_lease.info)
+        log = home / "server.log"
+        try:
+            wait_for_answer(server.uri, server.admin_auth, DATABASE, server_lease, log)
+        except GraphLoginFailed:  # New data has Neo4j's initial login.
+            with (
+                neo4j.GraphDatabase.driver(server.uri, auth=_FIRST_LOGIN) as driver,
+                driver.session(database="system") as session,
+            ):
+                session.run(_CHANGE_LOGIN, {"old": _FIRST_LOGIN[1], "new": server_lease.info["password"]}).consume()
+            wait_for_answer(server.uri, server.admin_auth, DATABASE, server_lease, log)
 
     with lease(home / "control", launch, ready) as server_lease:
         yield _server(server_lease.info)
@@ -130,46 +161,3 @@ def _server(info: dict[str, str]) -> GraphServer:
     login = ("neo4j", info["password"])
     uri = f"bolt://127.0.0.1:{info['bolt_port']}"
     return GraphServer(uri=uri, database=DATABASE, reader_auth=login, admin_auth=login, kind="neo4j")
-
-
-def _launch(home: Path) -> Launch:
-    jars = server_jars()
-    home.chmod(0o700)
-    for name in ("conf", "data", "logs", "run", "import", "plugins"):
-        (home / name).mkdir(exist_ok=True)
-    info = {"bolt_port": str(free_port()), "password": _password(home)}
-    (home / "conf" / "neo4j.conf").write_text(_SETTINGS.format(**info))
-    command = [
-        "java",
-        "-Xmx768m",
-        *_JVM_OPTIONS,
-        "-cp",
-        f"{jars}/*",
-        "org.neo4j.server.CommunityEntryPoint",
-        f"--home-dir={home}",
-        f"--config-dir={home / 'conf'}",
-        "--console-mode",
-    ]
-    return Launch(command, cwd=home, log=home / "server.log", info=info)
-
-
-def _password(home: Path) -> str:
-    file = home / "control" / "password"
-    if not file.exists():
-        file.touch(mode=0o600)
-        file.write_text(secrets.token_urlsafe(32))
-    return file.read_text()
-
-
-def _take_over_login(server: GraphServer, server_lease: Lease, home: Path) -> None:
-    """Wait for the server. If its data is new, replace Neo4j's initial login."""
-    log = home / "server.log"
-    try:
-        wait_for_answer(server.uri, server.admin_auth, DATABASE, server_lease, log)
-    except GraphLoginFailed:
-        with (
-            neo4j.GraphDatabase.driver(server.uri, auth=_FIRST_LOGIN) as driver,
-            driver.session(database="system") as session,
-        ):
-            session.run(_CHANGE_LOGIN, {"old": _FIRST_LOGIN[1], "new": server_lease.info["password"]}).consume()
-        wait_for_answer(server.uri, server.admin_auth, DATABASE, server_lease, log)

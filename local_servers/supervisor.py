@@ -63,10 +63,7 @@ class Supervisor:
             pass_fds=(self.owner,),  # the lock becomes free only when the server has ended
             preexec_fn=_die_with(os.getpid()),  # noqa: PLW1509  no thread runs yet
         )
-        self.ended = self._watch()
-
-    def _watch(self) -> socket.socket:
-        """Return a socket that signals the server's end, and stop the server on SIGTERM."""
+        # The socket signals the server's end.
         ended, tell = socket.socketpair()
 
         def wait() -> None:
@@ -76,7 +73,7 @@ class Supervisor:
         threading.Thread(target=wait, daemon=True).start()
         signal.signal(signal.SIGTERM, lambda *_: self.server.terminate())
         self.selector.register(ended, selectors.EVENT_READ)
-        return ended
+        self.ended = ended
 
     def run(self) -> None:
         """Serve until the last user has left or the server has ended."""

@@ -27,7 +27,9 @@ def prove_read_only(driver: neo4j.Driver, database: str, address: str) -> None:
     with driver.session(database=database, default_access_mode=neo4j.READ_ACCESS) as session:
         node = _rolled_back(session, _ANY_NODE)
         try:
-            _rolled_back(session, _create(node["labels"] if node is not None else []))
+            labels = node["labels"] if node is not None else []
+            label = "".join(f":`{label.replace('`', '``')}`" for label in labels[:1])
+            _rolled_back(session, f"CREATE (n{label})")
         except (DriverError, Neo4jError) as error:
             if refuses_writing(error):
                 return
@@ -49,10 +51,3 @@ def _rolled_back(session: neo4j.Session, statement: str) -> neo4j.Record | None:
         return transaction.run(statement).single()
     finally:
         transaction.close()
-
-
-def _create(labels: list[str]) -> str:
-    if not labels:
-        return "CREATE (n)"
-    quoted = labels[0].replace("`", "``")
-    return f"CREATE (n:`{quoted}`)"

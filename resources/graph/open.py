@@ -41,7 +41,12 @@ class GraphSettings:
     def __post_init__(self) -> None:
         if "@" in self.uri:
             raise BadInput("NEO4J_URI", "carries credentials", "put them into NEO4J_USERNAME and NEO4J_PASSWORD")
-        if self.uri and not _is_address(self.uri):
+        parts = urlsplit(self.uri)
+        try:
+            is_address = parts.scheme in SCHEMES and bool(parts.hostname) and parts.port != 0
+        except ValueError:  # The port may not be a number.
+            is_address = False
+        if self.uri and not is_address:
             raise BadInput(
                 "NEO4J_URI", "is not a graph address", "write for example bolt://host:7687 or neo4j+s://host"
             )
@@ -60,14 +65,6 @@ class GraphSettings:
             local=environ.get("PITLAKE_GRAPH", "") or "embedded",
             root=Path(environ.get("PITLAKE_GRAPH_ROOT", "") or _DEFAULT_ROOT),
         )
-
-
-def _is_address(uri: str) -> bool:
-    parts = urlsplit(uri)
-    try:
-        return parts.scheme in SCHEMES and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # The port may not be a number.
-        return False
 
 
 @contextlib.contextmanager

@@ -146,7 +146,13 @@ class HttpClient:
         """
         refusal: AnswerRefused | None = None
         for capture in self.store.newest_first(self.provider.name, key):
-            if self._is_partial(capture, request):
+            # A live run repeats a request whose window had not ended at the capture.
+            if (
+                self.mode == "live"
+                and request.settled_at is not None
+                and capture.request_key not in self._answered
+                and capture.fetched_at < request.settled_at
+            ):
                 continue
             verdict = self.provider.judge(capture)
             if verdict == OK:
@@ -158,12 +164,6 @@ class HttpClient:
         if self.mode == "live":
             return None
         raise refusal or NotCaptured(located(self.provider.url(request), request.query))
-
-    def _is_partial(self, capture: Capture, request: Request) -> bool:
-        """Return whether a live run should repeat the request, because its window had not ended at the capture."""
-        if self.mode != "live" or request.settled_at is None or capture.request_key in self._answered:
-            return False
-        return capture.fetched_at < request.settled_at
 
     def _asked(self, request: Request) -> Capture:
         if self._silent >= self.provider.attempts and time.monotonic() < self._asks_again:
@@ -211,7 +211,14 @@ class HttpClient:
     def _send(self, request: Request, url: str) -> requests.Response:
         if self._left() <= 0:
             raise self._late(request)
-        line = self._line = self._line or self._opened()
+        line = self._line
+        if line is None:
+            line = _Line.open(self.provider, self.store.root, self._left)
+            if self.provider.handshake is not None:  # Values from the handshake are secrets too.
+                self._spellings |= spelled(line.secrets)
+                unmask(self._masks)
+                self._masks = masked_wire(self._spellings)
+            self._line = line
         if not line.limit.wait(self._left()):
             raise self._late(request)
         place, query, headers = self.provider.place, list(request.query), {}
@@ -247,14 +254,6 @@ class HttpClient:
 
     def _location(self, request: Request) -> str:
         return located(self.provider.url(request), request.query)
-
-    def _opened(self) -> _Line:
-        line = _Line.open(self.provider, self.store.root, self._left)
-        if self.provider.handshake is not None:  # Values from the handshake are secrets too.
-            self._spellings |= spelled(line.secrets)
-            unmask(self._masks)
-            self._masks = masked_wire(self._spellings)
-        return line
 
 
 def captured(

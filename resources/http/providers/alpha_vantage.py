@@ -35,7 +35,14 @@ def judge(capture: Capture) -> Assessment:
         return _judge_object(capture)
     if text[0] in "<[":
         return retry("the answer is not a JSON object")
-    return _judge_lines(capture)
+    lines = cells(capture)
+    try:
+        header, first = {name.strip() for name in next(lines, ())}, next(lines, None)
+    except Unparsable:
+        return retry("the answer is not CSV")
+    if not HEADERS.get(dict(capture.params).get("function", ""), BARS | {"timestamp"}) <= header:
+        return refused("upstream_error", OTHER_SHAPE)
+    return OK if first else retry(EMPTY, "no_data")
 
 
 def _judge_object(capture: Capture) -> Assessment:
@@ -78,17 +85,6 @@ def _refusal(key: str, sentence: str) -> Assessment:
     if key == "Error Message":
         return refused("upstream_error", "the source does not know the symbol or the call")
     return refused("upstream_error", "refused without a known reason")
-
-
-def _judge_lines(capture: Capture) -> Assessment:
-    lines = cells(capture)
-    try:
-        header, first = {name.strip() for name in next(lines, ())}, next(lines, None)
-    except Unparsable:
-        return retry("the answer is not CSV")
-    if not HEADERS.get(dict(capture.params).get("function", ""), BARS | {"timestamp"}) <= header:
-        return refused("upstream_error", OTHER_SHAPE)
-    return OK if first else retry(EMPTY, "no_data")
 
 
 PROVIDER = Provider(

@@ -24,19 +24,15 @@ def judge(capture: Capture) -> Assessment:
         return refused("upstream_error", "answer has an unknown format")
     status = str(answer.get("status", "OK")).upper()
     if status not in FINE:
-        return _refusal(status, str(answer.get("error") or answer.get("message") or ""))
+        if "exceeded the maximum requests" in str(answer.get("error") or answer.get("message") or "").lower():
+            return retry("too many requests at once")
+        if status == "NOT_AUTHORIZED":
+            return refused("upstream_error", "not included in the plan")
+        return refused("no_data" if status == "NOT_FOUND" else "upstream_error", "the source refused the request")
     if not isinstance(answer.get("results") or [], list) or not answer.keys() & {"results", "status"}:
         return refused("upstream_error", "answer has an unknown format")
     more = "cursor" in dict(capture.params) or answer.get("next_url")
     return OK if answer.get("results") or more else retry("no data", "no_data")
-
-
-def _refusal(status: str, sentence: str) -> Assessment:
-    if "exceeded the maximum requests" in sentence.lower():
-        return retry("too many requests at once")
-    if status == "NOT_AUTHORIZED":
-        return refused("upstream_error", "not included in the plan")
-    return refused("no_data" if status == "NOT_FOUND" else "upstream_error", "the source refused the request")
 
 
 PROVIDER = Provider(

@@ -3,8 +3,6 @@
 No key. The crumb is fetched before the first request and kept out of captures like any secret.
 """
 
-from typing import Any
-
 import requests
 
 from pitlake.errors import Unparsable
@@ -28,19 +26,18 @@ def judge(capture: Capture) -> Assessment:
     if not isinstance(envelope, dict):
         return status if status.outcome != "ok" else refused("upstream_error", OTHER_SHAPE)
     if envelope.get("error"):
-        return status if status.outcome == "retry" else _refusal(envelope["error"])
+        if status.outcome == "retry":
+            return status
+        code = str(envelope["error"].get("code", "")).lower() if isinstance(envelope["error"], dict) else ""
+        if code in UNKNOWN:
+            return refused("no_data", "the source does not know the symbol")
+        reason = "the cookie is not accepted" if code == "unauthorized" else "the source refused"
+        return refused("upstream_error", reason)
     if status.outcome != "ok":
         return status
     if not isinstance(envelope.get("result"), list):
         return refused("upstream_error", OTHER_SHAPE)
     return OK if envelope["result"] else retry("no data", "no_data")
-
-
-def _refusal(error: Any) -> Assessment:
-    code = str(error.get("code", "")).lower() if isinstance(error, dict) else ""
-    if code in UNKNOWN:
-        return refused("no_data", "the source does not know the symbol")
-    return refused("upstream_error", "the cookie is not accepted" if code == "unauthorized" else "the source refused")
 
 
 def handshake(session: requests.Session, provider: Provider) -> dict[str, str]:
