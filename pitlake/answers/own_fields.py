@@ -98,21 +98,6 @@ def members(
     """
     from pitlake.session import open_session
 
-    sql = _members_sql(table, contracts, viewpoint, spelled)
-    results: list[Result] = []
-    memberships: list[tuple[str, datetime]] = []
-    with open_session(replace(viewpoint, as_of=instants[0]), datasets=[table]) as session:
-        for moment in instants:
-            session.advance(moment)
-            day = {"day": clock.new_york_day(moment - clock.MICROSECOND)} if "$day" in sql else None
-            results.append(session.sql(sql, day))
-            memberships += [(ticker.upper(), moment) for (ticker,) in results[-1].rows()]
-    if not memberships:
-        raise BadInput(spelled, f"{table} has no member at these instants", "give later ones, or check the table")
-    return frozenset(memberships), results
-
-
-def _members_sql(table: str, contracts: Mapping[str, "Dataset"], viewpoint: "Viewpoint", spelled: str) -> str:
     own = [name for name, contract in contracts.items() if contract.group == "mounted"]
     if table not in own:
         raise BadInput(spelled, f"there is no mounted table {table!r}", choice(table, own, "pitlake mount"))
@@ -125,7 +110,18 @@ def _members_sql(table: str, contracts: Mapping[str, "Dataset"], viewpoint: "Vie
     dates = [name for name in contract.key if types[name] in _UP_TO]
     limits = " AND ".join(f'"{name}" <= {_UP_TO[types[name]]}' for name in dates) or "true"
     newest = ", ".join(f'"{name}" DESC' for name in (*dates, clock.AVAILABLE_AT))
-    return (
+    sql = (
         f'SELECT "{owner}" FROM (SELECT "{owner}", "{mount.until}" AS ended, row_number() OVER (PARTITION BY "{owner}" '
         f'ORDER BY {newest}) AS place FROM "{table}" WHERE {limits}) WHERE place = 1 AND ended IS NULL ORDER BY ALL'
     )
+    results: list[Result] = []
+    memberships: list[tuple[str, datetime]] = []
+    with open_session(replace(viewpoint, as_of=instants[0]), datasets=[table]) as session:
+        for moment in instants:
+            session.advance(moment)
+            day = {"day": clock.new_york_day(moment - clock.MICROSECOND)} if "$day" in sql else None
+            results.append(session.sql(sql, day))
+            memberships += [(ticker.upper(), moment) for (ticker,) in results[-1].rows()]
+    if not memberships:
+        raise BadInput(spelled, f"{table} has no member at these instants", "give later ones, or check the table")
+    return frozenset(memberships), results

@@ -6,7 +6,7 @@ the named queries `line_items_as_of_event` and `prices_as_of_event`.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
@@ -114,7 +114,11 @@ class PanelQuestion:
         if instants is None:
             if every not in PERIODS:
                 raise BadInput(field("every"), f"{every!r} is unknown", choice(str(every), PERIODS))
-            moments = list(_ends(every, _first_day(since, field("since")), last))
+            moments, day = [], _first_day(since, field("since"))
+            while (end := clock.end_of_new_york_day(day)) <= last:
+                if PERIODS[every](day):
+                    moments.append(end)
+                day += timedelta(days=1)
             if not moments:
                 raise BadInput(
                     field("since"), f"no {every} ends between it and {clock.iso(last)}", "give an earlier day"
@@ -354,12 +358,3 @@ def _first_day(text: Any, field: str) -> date:
     raise BadInput(
         field, f"{text!r} is neither a year nor a day", "give a year, month or day such as 2015, 2015-06 or 2015-06-30"
     )
-
-
-def _ends(every: str, first: date, last: datetime) -> Iterator[datetime]:
-    """Return the ends of periods from a day up to an instant."""
-    day = first
-    while (end := clock.end_of_new_york_day(day)) <= last:
-        if PERIODS[every](day):
-            yield end
-        day += timedelta(days=1)

@@ -37,7 +37,10 @@ def cut_off(as_of: str | datetime, policy: ToolPolicy | Policy | None = None, **
 
     def decorate(function: Tool) -> Tool:
         name = getattr(function, "__name__", "tool")
-        tool = _CutTool(name, _policy_of(policy, members, name), moment, inspect.signature(function))
+        if isinstance(policy, Policy) and name not in policy.tools:
+            raise BadInput("policy", f"has no tools.{name}", "add it, or decorate a function that the policy names")
+        own_policy = policy.tools[name] if isinstance(policy, Policy) else policy or from_members(members)
+        tool = _CutTool(name, own_policy, moment, inspect.signature(function))
 
         async def asynchronous(*positional: Any, **keywords: Any) -> dict[str, Any]:
             arguments, most = tool.arguments(positional, keywords)
@@ -56,7 +59,17 @@ def cut_off(as_of: str | datetime, policy: ToolPolicy | Policy | None = None, **
             return tool.cut(answer, most)
 
         is_asynchronous = inspect.iscoroutinefunction(function)
-        return _described(asynchronous if is_asynchronous else plain, function, tool.signature)
+        wrapper: Callable[..., Any] = asynchronous if is_asynchronous else plain
+        # Frameworks derive a schema from these attributes.
+        described = cast("Any", wrapper)
+        for attribute in ("__module__", "__name__", "__qualname__", "__doc__"):
+            setattr(described, attribute, getattr(function, attribute, None))
+        described.__signature__ = tool.signature
+        annotations = {
+            name: kind for name, kind in function.__annotations__.items() if name in tool.signature.parameters
+        }
+        described.__annotations__ = {**annotations, "return": dict[str, Any]}
+        return wrapper
 
     return decorate
 
@@ -100,14 +113,6 @@ class _CutTool:
         return {**payload, "receipt": receipt(payload, self._as_of)}
 
 
-def _policy_of(policy: ToolPolicy | Policy | None, members: Mapping[str, Any], name: str) -> ToolPolicy:
-    if isinstance(policy, Policy):
-        if name not in policy.tools:
-            raise BadInput("policy", f"has no tools.{name}", "add it, or decorate a function that the policy names")
-        return policy.tools[name]
-    return policy or from_members(members)
-
-
 def _shown(signature: inspect.Signature, bound: set[str], name: str) -> inspect.Signature:
     kinds = {parameter.kind for parameter in signature.parameters.values()}
     if kinds & {inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.POSITIONAL_ONLY}:
@@ -123,16 +128,3 @@ def _shown(signature: inspect.Signature, bound: set[str], name: str) -> inspect.
         return signature.replace(parameters=callers_parameters, return_annotation=dict[str, Any])
     except ValueError:
         return signature.replace(parameters=by_name, return_annotation=dict[str, Any])
-
-
-def _described(wrapper: Callable[..., Any], function: Tool, signature: inspect.Signature) -> Tool:
-    """Give the wrapper the function's name and docstring, and the visible signature. Frameworks derive a schema from
-    these.
-    """
-    described = cast("Any", wrapper)
-    for attribute in ("__module__", "__name__", "__qualname__", "__doc__"):
-        setattr(described, attribute, getattr(function, attribute, None))
-    described.__signature__ = signature
-    annotations = {name: kind for name, kind in function.__annotations__.items() if name in signature.parameters}
-    described.__annotations__ = {**annotations, "return": dict[str, Any]}
-    return wrapper

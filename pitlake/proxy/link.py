@@ -134,7 +134,12 @@ class Link:
         while True:
             self._lost = anyio.Event()
             try:
-                await self._connected(task_status if is_first else None)
+                async with Client(self._target(), cache=None) as client:
+                    self._client = client
+                    self._ready.set()
+                    if is_first:
+                        task_status.started()
+                    await self._lost.wait()
             except Exception as problem:  # noqa: BLE001  Whatever a server ends with that died or can't be reached.
                 if is_first and self._client is None:
                     raise BadInput(
@@ -142,14 +147,6 @@ class Link:
                     ) from None
             is_first, self._client, self._ready = False, None, anyio.Event()
             await anyio.sleep(AGAIN_SECONDS)
-
-    async def _connected(self, task_status: TaskStatus[None] | None) -> None:
-        async with Client(self._target(), cache=None) as client:
-            self._client = client
-            self._ready.set()
-            if task_status:
-                task_status.started()
-            await self._lost.wait()
 
     async def tools(self) -> list[dict[str, Any]]:
         """Return the server's tools: name, title, description and schema of the arguments."""

@@ -161,7 +161,9 @@ class Proxy:
         size = int(most or ROWS_OF_A_PAGE)
         first, end = (page - 1) * size, page * size
         items = await self._list(tool, sent, end + 1)
-        cursor = _cursor(page + 1, *hashes) if len(items.rows) > end else None
+        # Like a cursor of the lake, this one contains only the page number of a call.
+        text = json.dumps([page + 1, *hashes], separators=(",", ":"))
+        cursor = urlsafe_b64encode(text.encode()).decode() if len(items.rows) > end else None
         return self._answer(replace(items, rows=items.rows[first:end]), cursor)
 
     async def _list(self, tool: ProxiedTool, sent: Mapping[str, Any], count: int) -> CutAnswer:
@@ -230,11 +232,6 @@ def _following(cut: CutAnswer, pages: Pages | None, token: Any) -> Any:
         isinstance(cut.following, str | int | float) and not isinstance(cut.following, bool) and cut.following != ""
     )
     return cut.following if is_token else None
-
-
-def _cursor(page: int, *hashes: str) -> str:
-    """Return a cursor in the form of the lake's cursors. It contains only the page number of a call."""
-    return urlsafe_b64encode(json.dumps([page, *hashes], separators=(",", ":")).encode()).decode()
 
 
 def _page_of(cursor: Any, hashes: tuple[str, ...]) -> int:

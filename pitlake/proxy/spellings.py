@@ -246,23 +246,19 @@ def days_in(text: str, first_year: int) -> Iterator[date]:
     if has_short_year:
         yield from _read(text, _SHORT_DAYS, first_of_month=True)
     elif years and not _LONG_GAP.search(text):
-        text = _around(text, years)
+        # Only the parts near these years: a month far from a year does not belong to it.
+        parts = [slice(0, 0)]
+        for year in years:
+            start, end = max(0, year.start() - _NEAR), year.end() + _NEAR
+            if start <= parts[-1].stop:
+                parts[-1] = slice(parts[-1].start, end)
+            else:
+                parts.append(slice(start, end))
+        text = " | ".join(text[part] for part in parts)
     if years:
         yield from _read(text, (*_NUMBERED_DAYS, *_MONTHS_OF_YEARS), first_of_month=True)
     if years or has_short_year:
         yield from _read(text, _NAMED_DAYS, first_of_month=True)
-
-
-def _around(text: str, years: list[re.Match[str]]) -> str:
-    """Return the parts of a string that are near these years. A month far from a year does not belong to it."""
-    parts = [slice(0, 0)]
-    for year in years:
-        start, end = max(0, year.start() - _NEAR), year.end() + _NEAR
-        if start <= parts[-1].stop:
-            parts[-1] = slice(parts[-1].start, end)
-        else:
-            parts.append(slice(start, end))
-    return " | ".join(text[part] for part in parts)
 
 
 @dataclass(frozen=True)
@@ -424,19 +420,15 @@ def _day(parts: dict[str, Any], first_of_month: bool) -> date | None:
         last_month = 3 * int(parts["q"]) if "q" in parts else 6 * int(parts["h"]) if "h" in parts else 12
         month = MONTHS.get(spelled) or int(spelled or last_month)
         if year in _EASTERN_YEARS and month in MONTHS.values():
-            return _eastern(year, month, int(parts.get("d") or 31))
+            # The Persian calendar, or from 1420 (as a Persian year, 2041) the day after one of the Islamic.
+            if year < _FIRST_ISLAMIC_YEAR:
+                cycles, rest = divmod(year + 1595, 33)
+                before = 12_053 * cycles + 365 * rest + (rest + 3) // 4 + 31 * (month - 1) - max(0, month - 7) - 356_033
+            else:
+                before = 354 * (year - 1) + (3 + 11 * year) // 30 - (-59 * (month - 1) // 2) + 227_015
+            return date.fromordinal(before + int(parts.get("d") or 31))
         return date(year, month, int(parts.get("d") or (1 if first_of_month else monthrange(year, month)[1])))
     return None
-
-
-def _eastern(year: int, month: int, day: int) -> date:
-    """Return a day of the Persian calendar, or from 1420 (as a Persian year, 2041) the day after one of the Islamic."""
-    if year < _FIRST_ISLAMIC_YEAR:
-        cycles, rest = divmod(year + 1595, 33)
-        before = 12_053 * cycles + 365 * rest + (rest + 3) // 4 + 31 * (month - 1) - max(0, month - 7) - 356_033
-    else:
-        before = 354 * (year - 1) + (3 + 11 * year) // 30 - (-59 * (month - 1) // 2) + 227_015
-    return date.fromordinal(before + day)
 
 
 def _clock(hour: Any, minute: Any, second: Any, fraction: Any, half: Any) -> time | None:

@@ -80,17 +80,14 @@ def named_values(text: str) -> Iterator[tuple[str, str]]:
     for number, line in enumerate(text.splitlines()):
         if (not number or len(line) <= _LONGEST_LINE or line[0] in _LOG_STARTS) and _HAS_DAY.search(line):
             byline = f"{before} | " if before[:3] == "By " else ""
-            yield from _named_in_line(without_accents(byline + line)[:_LONGEST_LINE])
+            plain_line = without_accents(byline + line)[:_LONGEST_LINE]
+            pair = _NAMED_LINE.fullmatch(plain_line)
+            if pair and (not pair[1][0].isupper() or _PRECISE.search(pair[2])):  # `Date: March 7, 2024` dates an event.
+                yield pair[1], pair[2]
+            for shape in filter(None, (pattern.match(plain_line) for pattern in _LINES_OF_CHANGE)):
+                for part in _PART_OF_LINE.finditer(shape[shape.lastindex or 0]):
+                    yield "updated", part[1]
         before = line
-
-
-def _named_in_line(line: str) -> Iterator[tuple[str, str]]:
-    pair = _NAMED_LINE.fullmatch(line)
-    if pair and (not pair[1][0].isupper() or _PRECISE.search(pair[2])):  # `Date: March 7, 2024` dates an event.
-        yield pair[1], pair[2]
-    for shape in filter(None, (pattern.match(line) for pattern in _LINES_OF_CHANGE)):
-        for part in _PART_OF_LINE.finditer(shape[shape.lastindex or 0]):
-            yield "updated", part[1]
 
 
 def heads_of(members: Mapping[str, Any]) -> list[str]:

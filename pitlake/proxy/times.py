@@ -245,16 +245,14 @@ class _Strays:
         digits = spelled if spelled.isdecimal() else str(int(count))
         if kind == WEAK and not _MONTH_OR_DAY.fullmatch(digits) and int(count) not in _COUNTS_OF_UNITS[-1][0]:
             return True
-        return self._digits(count, digits) or kind == WEAK
-
-    def _digits(self, count: float, digits: str) -> bool:
-        """Read a number that is named as a time but not in seconds: days, hours or minutes, or a date."""
+        # The number is named as a time but not in seconds: days, hours or minutes, or a date.
         readings = [end_of_day(day, self._zone) for day in bare_days(digits) if day.year < _YEARS.stop]
         if not readings:
             readings += [EPOCH + (count + 1) * unit for counts, unit in _COUNTS_OF_UNITS if int(count) in counts]
         readings += [EPOCH + timedelta(days=count - first + 1) for days, first in _COUNTS_OF_DAYS if int(count) in days]
         self.instants += readings
-        return bool(readings or count < _LEAST_DATE or is_unset(digits) or _TIME_OF_DAY.fullmatch(digits))
+        is_read = readings or count < _LEAST_DATE or is_unset(digits) or _TIME_OF_DAY.fullmatch(digits)
+        return bool(is_read) or kind == WEAK
 
     def _text(self, spelled: str, kind: int) -> bool:
         text = spelled.strip()
@@ -265,7 +263,12 @@ class _Strays:
             ("\n" in text or "<" in text or ")" in text or "/ " in text or "|" in text or '":' in text)
             or ("=" in text and "://" not in text)
         ):
-            self._tables(text)
+            for heads, *rows in tables_in(text):
+                self.read("", [heads, *rows], NO)
+                self._rows(heads, rows)
+            for name, member in named_values(text):
+                if (kind_of_member := kind_of_name(name)) != NO and member != text:
+                    self.read("", member, min(kind_of_member, WEAK))
         if has_digits and (stated_times := self.stated(text, kind)):
             self.instants += [moment for moment in stated_times if moment >= EARLIEST]
             return True
@@ -282,15 +285,6 @@ class _Strays:
             if all(isinstance(document, dict | list) for document in documents):
                 return self.read("", documents, kind)
         return False
-
-    def _tables(self, text: str) -> None:
-        """Read the cells of tables and the named values in a text."""
-        for heads, *rows in tables_in(text):
-            self.read("", [heads, *rows], NO)
-            self._rows(heads, rows)
-        for name, spelled in named_values(text):
-            if (kind := kind_of_name(name)) != NO and spelled != text:
-                self.read("", spelled, min(kind, WEAK))
 
     def stated(self, text: str, kind: int) -> Sequence[datetime]:
         """Return the instants that a string as a whole states."""
