@@ -78,7 +78,10 @@ def dividends(company: Company) -> Iterator[Dividend]:
         for declared, amount, ex_dates in YARROWMART_YEARS:
             yield from (Dividend("QYRW", declared, ex, amount) for ex in ex_dates)
         return
-    amounts, months = PAYERS.get(company.ticker) or _habit(company)
+    # Every third invented company pays one percent a quarter.
+    pays = company.index >= 26 and company.index % 3 == 0 and company.died == date.max
+    usual = round(company.first_price * 0.01, 4) if pays else 0.0
+    amounts, months = PAYERS.get(company.ticker) or ((usual, usual, usual), _QUARTERLY)
     random = rng("dividends", company.seed)
     for year, amount in zip((2023, 2024, 2025), amounts, strict=True):
         for month in months:
@@ -86,13 +89,6 @@ def dividends(company: Company) -> Iterator[Dividend]:
             if amount and declared <= LAST_DAY:
                 ex = on_or_after(declared + timedelta(days=random.randrange(9, 20))).day
                 yield Dividend(company.ticker, declared, ex, amount, frequency=_FREQUENCY[len(months)])
-
-
-def _habit(company: Company) -> tuple[tuple[float, float, float], tuple[int, ...]]:
-    """Return an invented company's payments and their months. Every third company pays one percent a quarter."""
-    pays = company.index >= 26 and company.index % 3 == 0 and company.died == date.max
-    amount = round(company.first_price * 0.01, 4) if pays else 0.0
-    return (amount, amount, amount), _QUARTERLY
 
 
 def add_dividend(graph: Graph, dividend: Dividend, cik: str | None, linked: date | None) -> str:

@@ -210,34 +210,30 @@ def companies(scale: int = 1) -> Iterator[Company]:
     for index, company in enumerate(DEAD, start=_FIRST_DEAD):
         yield replace(company, index=index)
     for index in range(len(LIVING), len(LIVING) * scale):
-        yield _made_up(index)
+        random = rng("company", index)
+        letters = "".join(chr(ord("A") + (index // 26**place) % 26) for place in (2, 1, 0))
+        price = round(random.uniform(8, 400), 2)
+        yield Company(
+            ticker=f"Q{letters}Z",
+            cik=f"{9_910_000 + index:010d}",
+            name=f"Sample {letters.title()} Corporation",
+            exchange=random.choice(("NYS", "NAS")),
+            industry=random.choice(sorted(INDUSTRIES)),
+            first_price=price,
+            last_price=round(price * random.uniform(0.5, 2.2), 2),
+            shares=random.randrange(20, 4_000) * 1_000_000,
+            employees=random.randrange(100, 90_000),
+            revenue=random.randrange(50, 20_000),
+            growth=random.uniform(-0.01, 0.04),
+            margin=random.uniform(0.02, 0.3),
+            reports_after_close=random.random() < 0.6,
+            index=index,
+        )
 
 
 def by_ticker(ticker: str) -> Company:
     """Return a company that exists at every scale."""
     return next(company for company in companies() if company.ticker == ticker)
-
-
-def _made_up(index: int) -> Company:
-    random = rng("company", index)
-    letters = "".join(chr(ord("A") + (index // 26**place) % 26) for place in (2, 1, 0))
-    price = round(random.uniform(8, 400), 2)
-    return Company(
-        ticker=f"Q{letters}Z",
-        cik=f"{9_910_000 + index:010d}",
-        name=f"Sample {letters.title()} Corporation",
-        exchange=random.choice(("NYS", "NAS")),
-        industry=random.choice(sorted(INDUSTRIES)),
-        first_price=price,
-        last_price=round(price * random.uniform(0.5, 2.2), 2),
-        shares=random.randrange(20, 4_000) * 1_000_000,
-        employees=random.randrange(100, 90_000),
-        revenue=random.randrange(50, 20_000),
-        growth=random.uniform(-0.01, 0.04),
-        margin=random.uniform(0.02, 0.3),
-        reports_after_close=random.random() < 0.6,
-        index=index,
-    )
 
 
 def add_classification(graph: Graph) -> None:

@@ -5,7 +5,6 @@ display text. `xbrl` creates the XBRL.
 """
 
 from datetime import timedelta, timezone
-from random import Random
 
 from sample.calendar import market_session
 from sample.companies import Company
@@ -74,11 +73,30 @@ def add_filing(graph: Graph, filing: Filing) -> None:
     for name in section_names(filing):
         add_section(graph, filing, name, prose(random, 9 if filing.has_facts else 5))
     for number in filing.exhibits:
-        add_exhibit(graph, filing, number, _exhibit_text(filing, random))
+        text, quarter = prose(random, 6), filing.quarter
+        if quarter is not None:
+            earnings = figures(filing.company, position_of(filing.company, quarter.end))
+            text = (
+                f"{filing.company.name} reports results for the quarter ended {quarter.end:%B %d, %Y}: revenue of "
+                f"${earnings.revenue / 1e6:,.0f} million and diluted earnings of ${earnings.eps:.2f} a share. {text}"
+            )
+        add_exhibit(graph, filing, number, text)
     if not filing.has_facts and random.random() < 0.02:
         add_whole_text(graph, filing, prose(random, 20))
     if filing.has_facts and filing.quarter:
-        _add_statements(graph, filing)
+        company: Company = filing.company
+        results: Figures = figures(company, position_of(company, filing.period))
+        period = {"endDate": filing.period.isoformat()}
+        for kind, lines in {
+            "BalanceSheets": {"Assets": results.assets, "Liabilities": results.liabilities},
+            "StatementsOfIncome": {"Revenues": results.revenue, "NetIncomeLoss": results.net_income},
+            "StatementsOfCashFlows": {"NetCashProvidedByOperatingActivities": results.cash_flow},
+            "StatementsOfShareholdersEquity": {"StockholdersEquity": results.assets - results.liabilities},
+        }.items():
+            value = {
+                name: [{"value": str(amount), "unitRef": "usd", "period": period}] for name, amount in lines.items()
+            }
+            add_statement(graph, filing, kind, value)
 
 
 def section_names(filing: Filing) -> tuple[str, ...]:
@@ -177,27 +195,3 @@ def add_whole_text(graph: Graph, filing: Filing, content: str, linked: bool = Tr
     if linked:
         graph.edge(("Report", "HAS_FILING_TEXT", "FilingTextContent"), filing.accession, node_id)
     return node_id
-
-
-def _exhibit_text(filing: Filing, random: Random) -> str:
-    if filing.quarter is None:
-        return prose(random, 6)
-    quarter, results = filing.quarter, figures(filing.company, position_of(filing.company, filing.quarter.end))
-    return (
-        f"{filing.company.name} reports results for the quarter ended {quarter.end:%B %d, %Y}: revenue of "
-        f"${results.revenue / 1e6:,.0f} million and diluted earnings of ${results.eps:.2f} a share. {prose(random, 6)}"
-    )
-
-
-def _add_statements(graph: Graph, filing: Filing) -> None:
-    company: Company = filing.company
-    results: Figures = figures(company, position_of(company, filing.period))
-    period = {"endDate": filing.period.isoformat()}
-    for kind, lines in {
-        "BalanceSheets": {"Assets": results.assets, "Liabilities": results.liabilities},
-        "StatementsOfIncome": {"Revenues": results.revenue, "NetIncomeLoss": results.net_income},
-        "StatementsOfCashFlows": {"NetCashProvidedByOperatingActivities": results.cash_flow},
-        "StatementsOfShareholdersEquity": {"StockholdersEquity": results.assets - results.liabilities},
-    }.items():
-        value = {name: [{"value": str(amount), "unitRef": "usd", "period": period}] for name, amount in lines.items()}
-        add_statement(graph, filing, kind, value)

@@ -90,7 +90,14 @@ class Filing:
 @lru_cache(maxsize=512)
 def filings(company: Company) -> tuple[Filing, ...]:
     """Return the company's filings within the world's period, oldest first, numbered in that order."""
-    drafts = [*_periodic(company), *_occasional(company)]
+    drafts = list(_periodic(company))
+    # Four other 8-Ks per year, some after 17:30, when EDGAR dates filings to the next business day.
+    random = rng("occasions", company.seed)
+    for year in (2023, 2024, 2025):
+        for _ in range(4):
+            items, exhibits = random.choice(_OCCASIONS)
+            day = on_or_after(date(year, 1, 1) + timedelta(days=random.randrange(3, 360))).day
+            drafts.append(Filing(company, "8-K", at(day, _clock(random, "6:1", "21:4")), None, items, exhibits))
     last = min(LAST_DAY, company.died)
     drafts = [f for f in drafts if FIRST_DAY <= f.accepted.date() <= last and _key(f) not in LOST]
     drafts.sort(key=lambda filing: (filing.accepted, filing.form))
@@ -151,13 +158,3 @@ def _clock(random: Random, first: str, last: str) -> str:
     low, high = (int(hour) * 60 + int(tens) * 10 for hour, tens in (text.split(":") for text in (first, last)))
     minute = random.randrange(low, high + 1)
     return f"{minute // 60}:{minute % 60:02d}:{random.randrange(60):02d}"
-
-
-def _occasional(company: Company) -> Iterator[Filing]:
-    """Yield four other 8-Ks per year, some after 17:30, when EDGAR dates filings to the next business day."""
-    random = rng("occasions", company.seed)
-    for year in (2023, 2024, 2025):
-        for _ in range(4):
-            items, exhibits = random.choice(_OCCASIONS)
-            day = on_or_after(date(year, 1, 1) + timedelta(days=random.randrange(3, 360))).day
-            yield Filing(company, "8-K", at(day, _clock(random, "6:1", "21:4")), None, items, exhibits)

@@ -29,54 +29,23 @@ def add_facts(graph: Graph, filing: Filing) -> None:
 def facts(filing: Filing) -> Iterator[Fact]:
     """Yield the facts in document order: cover page, income, segments, cash flow, balance sheet, policy text."""
     company, here = filing.company, position_of(filing.company, filing.period)
-    yield from _cover(filing, here)
-    for years_back in (0, 1):
-        yield from _income(filing, here - 4 * years_back)
-    yield from _segments(filing, here)
-    yield from _year_to_date(filing, here)
-    yield from _balance(company, here)
-    yield from _balance(company, here - quarters(company)[here].number)
-    random = rng("policy", filing.accession)
-    this = quarters(company)[here]
-    period = Period(this.year_start, this.end)
-    yield Fact(TAX_RATE, period, round(random.uniform(0.11, 0.25), 4), "pure", "3")
-    yield Fact("us-gaap:RevenueRecognitionPolicyTextBlock", period, f"<div><p>{prose(random, 4)}</p></div>")
-
-
-def _cover(filing: Filing, here: int) -> Iterator[Fact]:
-    quarter = quarters(filing.company)[here]
+    quarter = quarters(company)[here]
     period = Period(quarter.year_start, quarter.end)
     yield Fact("dei:DocumentType", period, filing.form)
-    yield Fact("dei:EntityRegistrantName", period, filing.company.name)
-    shares = figures(filing.company, here).shares
+    yield Fact("dei:EntityRegistrantName", period, company.name)
+    shares = figures(company, here).shares
     yield Fact("dei:EntityCommonStockSharesOutstanding", Period(None, filing.accepted.date()), shares, "shares", "-3")
-
-
-def _span(filing: Filing, position: int) -> tuple[Period, list[Figures]]:
-    """Return the period of an income statement: the year in a 10-K, the quarter in a 10-Q."""
-    quarter = quarters(filing.company)[position]
-    if filing.form.startswith("10-Q"):
-        return Period(quarter.start, quarter.end), [figures(filing.company, position)]
-    whole_year = range(position - quarter.number + 1, position + 1)
-    return Period(quarter.year_start, quarter.end), [figures(filing.company, n) for n in whole_year]
-
-
-def _income(filing: Filing, position: int) -> Iterator[Fact]:
-    company = filing.company
-    period, parts = _span(filing, position)
-    for concept, value in (
-        (company.revenue_concept, sum(part.revenue for part in parts)),
-        ("us-gaap:CostOfRevenue", sum(part.cost for part in parts)),
-        (OPERATING_INCOME, sum(part.operating_income for part in parts)),
-        (NET_INCOME, sum(part.net_income for part in parts)),
-    ):
-        yield Fact(concept, period, _stated_amount(filing, concept, period, "", value), "iso4217:USD", "-6")
-    yield Fact(EPS, period, round(sum(part.eps for part in parts), 2), "iso4217:USDshares", "2")
-
-
-def _segments(filing: Filing, position: int) -> Iterator[Fact]:
-    company = filing.company
-    period, parts = _span(filing, position)
+    for years_back in (0, 1):
+        period, parts = _span(filing, here - 4 * years_back)
+        for concept, value in (
+            (company.revenue_concept, sum(part.revenue for part in parts)),
+            ("us-gaap:CostOfRevenue", sum(part.cost for part in parts)),
+            (OPERATING_INCOME, sum(part.operating_income for part in parts)),
+            (NET_INCOME, sum(part.net_income for part in parts)),
+        ):
+            yield Fact(concept, period, _stated_amount(filing, concept, period, "", value), "iso4217:USD", "-6")
+        yield Fact(EPS, period, round(sum(part.eps for part in parts), 2), "iso4217:USDshares", "2")
+    period, parts = _span(filing, here)
     first = 0.62
     for segment, share in zip(company.segments, (first, 1 - first), strict=True):
         member = f"{company.ticker.lower()}:{segment}"
@@ -87,15 +56,27 @@ def _segments(filing: Filing, position: int) -> Iterator[Fact]:
             value = int(total * share / 1_000_000) * 1_000_000
             value = _stated_amount(filing, concept, period, member, value)
             yield Fact(concept, period, value, "iso4217:USD", "-6", members=(member,))
-
-
-def _year_to_date(filing: Filing, position: int) -> Iterator[Fact]:
-    company = filing.company
-    for last in (position, position - 4):
+    for last in (here, here - 4):
         quarter = quarters(company)[last]
         so_far = range(last - quarter.number + 1, last + 1)
         period = Period(quarter.year_start, quarter.end)
         yield Fact(CASH_FLOW, period, sum(figures(company, n).cash_flow for n in so_far), "iso4217:USD", "-6")
+    yield from _balance(company, here)
+    yield from _balance(company, here - quarters(company)[here].number)
+    random = rng("policy", filing.accession)
+    this = quarters(company)[here]
+    period = Period(this.year_start, this.end)
+    yield Fact(TAX_RATE, period, round(random.uniform(0.11, 0.25), 4), "pure", "3")
+    yield Fact("us-gaap:RevenueRecognitionPolicyTextBlock", period, f"<div><p>{prose(random, 4)}</p></div>")
+
+
+def _span(filing: Filing, position: int) -> tuple[Period, list[Figures]]:
+    """Return the period of an income statement: the year in a 10-K, the quarter in a 10-Q."""
+    quarter = quarters(filing.company)[position]
+    if filing.form.startswith("10-Q"):
+        return Period(quarter.start, quarter.end), [figures(filing.company, position)]
+    whole_year = range(position - quarter.number + 1, position + 1)
+    return Period(quarter.year_start, quarter.end), [figures(filing.company, n) for n in whole_year]
 
 
 def _balance(company: Company, position: int) -> Iterator[Fact]:

@@ -32,7 +32,13 @@ class Part:
 def parts(scale: int = 1) -> Iterator[Part]:
     """Yield the world at a scale. Scale 1 has the named companies, scale 10 has nine more for each of them."""
     node_keys: set[tuple[str, str]] = set()
-    yield Part("calendar, classification and benchmarks", _shared(Graph(node_keys)))
+    graph = Graph(node_keys)
+    add_classification(graph)
+    add_calendar(graph)
+    add_benchmark_prices(graph)
+    add_form_tree(graph)
+    add_units(graph)
+    yield Part("calendar, classification and benchmarks", graph)
     for company in companies(scale):
         yield Part(company.ticker, _company(Graph(node_keys), company))
     last = Graph(node_keys)
@@ -52,15 +58,6 @@ def digest(scale: int = 1) -> str:
         for record in part.graph.records():
             total.update(record.encode())
     return total.hexdigest()
-
-
-def _shared(graph: Graph) -> Graph:
-    add_classification(graph)
-    add_calendar(graph)
-    add_benchmark_prices(graph)
-    add_form_tree(graph)
-    add_units(graph)
-    return graph
 
 
 def _company(graph: Graph, company: Company) -> Graph:

@@ -128,9 +128,33 @@ def add_fact(
     reference = UNITS[fact.unit][0] if fact.unit else ""
     context_id = _context_id(filing, fact)
     node_id = f"{url}_{fact.concept}_{context_id}_{reference}_{fact_id}"
-    graph.merged("Fact", node_id, u_id=node_id, fact_id=fact_id, context_id=context_id, **_fact_properties(fact))
+    properties: dict[str, object] = {
+        "qname": fact.concept,
+        "value": fact.value,
+        "decimals": fact.decimals,
+        "is_numeric": fact.unit is not None,
+        "is_nil": fact.nil,
+        "period_ref": fact.period.id,
+        "concept_ref": fact.concept,
+        **({"unit_ref": reference} if fact.unit else {}),
+    }
+    graph.merged("Fact", node_id, u_id=node_id, fact_id=fact_id, context_id=context_id, **properties)
+    qname, space = fact.concept, namespace(fact.concept, filing)
+    concept_label, balance, kind = CONCEPTS.get(qname, (qname.split(":")[1], None, "stringItemType"))
+    concept = graph.shared(
+        "Concept",
+        f"{space}:{qname}",
+        qname=qname,
+        label=concept_label,
+        namespace=space,
+        category="Concept",
+        type_local=kind,
+        balance=balance,
+        period_type="instant" if fact.period.kind == "instant" else "duration",
+        concept_type=f"xbrli:{kind}",
+    )
     links: tuple[tuple[str, str, str], ...] = (
-        ("HAS_CONCEPT", "Concept", _add_concept(graph, filing, fact)),
+        ("HAS_CONCEPT", "Concept", concept),
         ("HAS_PERIOD", "Period", _add_period(graph, fact.period)),
         *((("HAS_UNIT", "Unit", fact.unit),) if fact.unit else ()),
     )
@@ -143,19 +167,6 @@ def add_fact(
     for member in fact.members if "FACT_MEMBER" not in without else ():
         graph.edge(("Fact", "FACT_MEMBER", "Member"), node_id, add_member(graph, filing, member))
     return node_id
-
-
-def _fact_properties(fact: Fact) -> dict[str, object]:
-    properties: dict[str, object] = {
-        "qname": fact.concept,
-        "value": fact.value,
-        "decimals": fact.decimals,
-        "is_numeric": fact.unit is not None,
-        "is_nil": fact.nil,
-        "period_ref": fact.period.id,
-        "concept_ref": fact.concept,
-    }
-    return properties | ({"unit_ref": UNITS[fact.unit][0]} if fact.unit else {})
 
 
 def _context_id(filing: Filing, fact: Fact) -> str:
@@ -192,23 +203,6 @@ def _add_period(graph: Graph, period: Period) -> str:
     late = period.end + _DAY if period.end else None
     start, end = (period.start, late) if period.kind == "duration" else (late, None)
     return graph.shared("Period", period.id, u_id=period.id, period_type=period.kind, start_date=start, end_date=end)
-
-
-def _add_concept(graph: Graph, filing: Filing, fact: Fact) -> str:
-    qname, space = fact.concept, namespace(fact.concept, filing)
-    label, balance, kind = CONCEPTS.get(qname, (qname.split(":")[1], None, "stringItemType"))
-    return graph.shared(
-        "Concept",
-        f"{space}:{qname}",
-        qname=qname,
-        label=label,
-        namespace=space,
-        category="Concept",
-        type_local=kind,
-        balance=balance,
-        period_type="instant" if fact.period.kind == "instant" else "duration",
-        concept_type=f"xbrli:{kind}",
-    )
 
 
 def add_member(graph: Graph, filing: Filing, member: str) -> str:

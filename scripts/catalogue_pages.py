@@ -3,11 +3,9 @@
 Contracts and headers define the datasets and queries; this module only formats them.
 """
 
-from collections.abc import Iterable
-
 from pitlake.datasets import all_datasets
 from pitlake.questions import catalogue
-from pitlake.questions.catalogue import Parameter, Query
+from pitlake.questions.catalogue import Parameter
 from pitlake.questions.dictionary import shown, table
 
 TYPES_IN_WORDS = {
@@ -41,7 +39,22 @@ def queries_page() -> str:
         table(("type", "value"), list(TYPES_IN_WORDS.items())),
     ]
     for query in queries:
-        parts += _query_section(query)
+        parts.append(f"## {query.name}")
+        ids = f"Rows are identified by {', '.join(query.ids)}."
+        parts.append(f"{query.summary} Reads {', '.join(query.reads)}. {ids}")
+        if query.one_of:
+            parts.append(f"Takes exactly one of {' and '.join(query.one_of)}.")
+        needs = [
+            "yes" if parameter.required else "no" if parameter.default is None else f"default {parameter.default}"
+            for parameter in query.parameters
+        ]
+        rows_of_parameters = [
+            (parameter.name, parameter.type, need, parameter.meaning)
+            for parameter, need in zip(query.parameters, needs, strict=True)
+        ]
+        rows_of_columns = [(column.name, column.unit, column.meaning) for column in query.columns]
+        parts.append(table(("parameter", "type", "needed", "meaning"), rows_of_parameters))
+        parts.append(table(("column", "unit", "meaning"), rows_of_columns))
     return "\n\n".join(parts) + "\n"
 
 
@@ -63,22 +76,6 @@ def reference() -> str:
         gives = ", ".join(column.name for column in query.columns[len(catalogue.SYSTEM_COLUMNS) :])
         parts.append(f"- **{query.name}**({taken}): {query.summary}{one_of} Returns {gives}.")
     return "\n\n".join(parts).replace(".\n\n- **", ".\n- **") + "\n"
-
-
-def _query_section(query: Query) -> Iterable[str]:
-    yield f"## {query.name}"
-    yield f"{query.summary} Reads {', '.join(query.reads)}. Rows are identified by {', '.join(query.ids)}."
-    if query.one_of:
-        yield f"Takes exactly one of {' and '.join(query.one_of)}."
-    rows = [(parameter.name, parameter.type, _need(parameter), parameter.meaning) for parameter in query.parameters]
-    yield table(("parameter", "type", "needed", "meaning"), rows)
-    yield table(("column", "unit", "meaning"), [(column.name, column.unit, column.meaning) for column in query.columns])
-
-
-def _need(parameter: Parameter) -> str:
-    if parameter.required:
-        return "yes"
-    return "no" if parameter.default is None else f"default {parameter.default}"
 
 
 def _taken(parameter: Parameter) -> str:

@@ -167,30 +167,6 @@ def _owner(query: str, match: re.Match[str]) -> list[str]:
 def page() -> str:
     read = schema()
     kinds = sorted({kind for _, kind, _ in read.relations if any(owner == kind for owner, _ in read.properties)})
-    parts = [INTRODUCTION, "## Labels", *_sections(read, read.labels), "## Relations", _relations(read)]
-    return "\n\n".join(part.strip("\n") for part in (*parts, *_sections(read, kinds))) + "\n"
-
-
-def _sections(read: Schema, owners: Iterable[str]) -> Iterator[str]:
-    """Return a section for each label or relation. Those with the same content share a section."""
-    headings: dict[str, list[str]] = defaultdict(list)
-    for owner in owners:
-        headings["\n\n".join(filter(None, (NOTES.get(owner), _properties(read, owner))))].append(owner)
-    return (f"### {', '.join(names)}\n\n{text}" for text, names in headings.items())
-
-
-def _properties(read: Schema, owner: str) -> str:
-    lines = ["| Property | Type | Read by |", "| --- | --- | --- |"]
-    for (label, name), datasets in sorted(read.properties.items()):
-        if label == owner:
-            kind = TYPES_OF.get((owner, name)) or read.types.get((owner, name), "text")
-            instead = read.stand_ins.get((owner, name))
-            kind += f"; replaces a missing `{instead}`" if instead else ""
-            lines.append(f"| `{name}` | {kind} | {_links(datasets)} |")
-    return "\n".join(lines) if len(lines) > 2 else ""
-
-
-def _relations(read: Schema) -> str:
     ends: dict[tuple[str, str], dict[str, set[str]]] = defaultdict(dict)
     for (start, relation, end), datasets in read.relations.items():
         ends[relation, start][end] = datasets
@@ -198,7 +174,24 @@ def _relations(read: Schema) -> str:
     for (relation, start), by_end in sorted(ends.items()):
         datasets = set().union(*by_end.values())
         lines.append(f"| {start} | `{relation}` | {', '.join(sorted(by_end))} | {_links(datasets)} |")
-    return "\n".join(lines)
+    parts = [INTRODUCTION, "## Labels", *_sections(read, read.labels), "## Relations", "\n".join(lines)]
+    return "\n\n".join(part.strip("\n") for part in (*parts, *_sections(read, kinds))) + "\n"
+
+
+def _sections(read: Schema, owners: Iterable[str]) -> Iterator[str]:
+    """Return a section for each label or relation. Those with the same content share a section."""
+    headings: dict[str, list[str]] = defaultdict(list)
+    for owner in owners:
+        lines = ["| Property | Type | Read by |", "| --- | --- | --- |"]
+        for (label, name), datasets in sorted(read.properties.items()):
+            if label == owner:
+                kind = TYPES_OF.get((owner, name)) or read.types.get((owner, name), "text")
+                instead = read.stand_ins.get((owner, name))
+                kind += f"; replaces a missing `{instead}`" if instead else ""
+                lines.append(f"| `{name}` | {kind} | {_links(datasets)} |")
+        properties = "\n".join(lines) if len(lines) > 2 else ""
+        headings["\n\n".join(filter(None, (NOTES.get(owner), properties)))].append(owner)
+    return (f"### {', '.join(names)}\n\n{text}" for text, names in headings.items())
 
 
 def _links(datasets: Iterable[str]) -> str:

@@ -203,22 +203,32 @@ def _domain(domain: Domain) -> str:
     parts += [f"- {note}" for note in domain.notes]
     if queries:
         parts.append("## Named queries")
-        parts += [_query(query) for query in queries]
+    for query in queries:
+        parameters = "\n".join(
+            f"- `{parameter.name}` ({parameter.type}{', required' if parameter.required else ''}): "
+            f"{parameter.meaning}{'' if parameter.default is None else f' Default {json.dumps(parameter.default)}.'}"
+            for parameter in query.parameters
+        )
+        gives = ", ".join(column.name for column in query.columns if column.name not in catalogue.SYSTEM_COLUMNS)
+        call = _call("run_query", {"name": query.name, "params": example(query), "pit": PIT})
+        parts.append(f"### {query.name}\n\n{query.summary} Returns {gives}.\n\n{parameters}\n\n{call}")
     parts += ["## SQL with citations", *map(_sql, datasets)]
     if domain.fetch:
-        parts += ["## Fetching from the source", _fetch(domain.fetch)]
+        lines = "\n".join(f"python3 {PIT_FETCH} {flag} --pit {PIT}" for flag in domain.fetch)
+        parts += [
+            "## Fetching from the source",
+            (
+                "`pit_fetch.py` answers from the lake and its captures. With `--live` it also queries the source, and "
+                "captures and gates the answer.\n"
+                "In open mode leave `--pit` out.\n"
+                "Run one plain command: no pipes, redirections, variables or background jobs.\n"
+                "\n"
+                "```sh\n"
+                f"{lines}\n"
+                "```"
+            ),
+        ]
     return "\n\n".join(parts) + "\n"
-
-
-def _query(query: Query) -> str:
-    parameters = "\n".join(
-        f"- `{parameter.name}` ({parameter.type}{', required' if parameter.required else ''}): "
-        f"{parameter.meaning}{'' if parameter.default is None else f' Default {json.dumps(parameter.default)}.'}"
-        for parameter in query.parameters
-    )
-    gives = ", ".join(column.name for column in query.columns if column.name not in catalogue.SYSTEM_COLUMNS)
-    call = {"name": query.name, "params": example(query)} | {"pit": PIT}
-    return f"### {query.name}\n\n{query.summary} Returns {gives}.\n\n{parameters}\n\n{_call('run_query', call)}"
 
 
 def example(query: Query) -> dict[str, object]:
@@ -258,17 +268,3 @@ def _sql(dataset: Dataset) -> str:
 
 def _call(tool: str, arguments: Mapping[str, object]) -> str:
     return f"```json\n{json.dumps({'tool': f'mcp__pitlake__{tool}', 'input': arguments})}\n```"
-
-
-def _fetch(flags: tuple[str, ...]) -> str:
-    lines = "\n".join(f"python3 {PIT_FETCH} {flag} --pit {PIT}" for flag in flags)
-    return (
-        "`pit_fetch.py` answers from the lake and its captures. With `--live` it also queries the source, and "
-        "captures and gates the answer.\n"
-        "In open mode leave `--pit` out.\n"
-        "Run one plain command: no pipes, redirections, variables or background jobs.\n"
-        "\n"
-        "```sh\n"
-        f"{lines}\n"
-        "```"
-    )
