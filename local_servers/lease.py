@@ -6,7 +6,6 @@ running.
 """
 
 import contextlib
-import fcntl
 import json
 import os
 import socket
@@ -22,6 +21,7 @@ from typing import Self
 
 from local_servers.supervisor import OWNER_LOCK, SOCKET
 from pitlake.errors import GraphUnavailable
+from pitlake.recorder import lock
 
 _SUPERVISOR = Path(__file__).with_name("supervisor.py")
 _GRACE_SECONDS = 20.0
@@ -90,7 +90,8 @@ def lease(control: Path, launch: Callable[[], Launch], ready: Callable[[Lease], 
         GraphUnavailable: another server uses the directory and does not respond, or `ready` gave up.
     """
     control.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with _locked(control / "start.lock"):
+    with (control / "start.lock").open("wb") as file:
+        lock(file, wait=True)
         if (running := _attach(control)) is not None:
             return running
         _wait_until_free(control / OWNER_LOCK)
@@ -147,27 +148,15 @@ def _short_path(directory: Path) -> Iterator[str]:
         os.close(handle)
 
 
-@contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    with path.open("wb") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
 def _wait_until_free(path: Path) -> None:
     """Wait until the previous server in this directory has ended."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
     with path.open("wb") as file:
-        while True:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    problem = f"a server over {path.parent} runs but does not answer"
-                    raise GraphUnavailable(problem, "end it, or name another directory") from None
-                time.sleep(0.05)
-            else:
-                return
+        while not lock(file):
+            if time.monotonic() > deadline:
+                problem = f"a server over {path.parent} runs but does not answer"
+                raise GraphUnavailable(problem, "end it, or name another directory")
+            time.sleep(0.05)
 
 
 def _forget_in_child() -> None:

@@ -7,7 +7,6 @@ share one login, and READ transactions refuse writes.
 """
 
 import contextlib
-import fcntl
 import os
 import re
 import secrets
@@ -23,6 +22,7 @@ import platformdirs
 from local_servers.lease import Launch, Lease, lease
 from local_servers.server import GraphServer, free_port, wait_for_answer
 from pitlake.errors import BadInput, GraphLoginFailed, GraphUnavailable
+from pitlake.recorder import lock
 
 DATABASE = "neo4j"
 POM = Path(__file__).with_name("neo4j-pom.xml")
@@ -128,8 +128,8 @@ def server_jars() -> Path:
     cache = Path(os.environ.get("PITLAKE_CACHE") or platformdirs.user_cache_path("pitlake"))
     jars = cache / f"neo4j-{version[1]}"
     cache.mkdir(parents=True, exist_ok=True)
-    with (cache / "neo4j.lock").open("wb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with (cache / "neo4j.lock").open("wb") as file:
+        lock(file, wait=True)
         if not jars.exists():
             _fetch(jars)
     return jars

@@ -32,16 +32,6 @@ _FOREIGN = ("pyarrow", "duckdb", "_duckdb", "sqlite3", "deltalake", "obstore", "
 _NAMED = {os.strerror(number): number for number in (*DISK, *FILES, errno.ENOMEM)}
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file completely or not at all."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        draft.write_bytes(content)
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
-
-
 def lacking(problem: BaseException) -> str:
     """Return what the machine has run out of: "disk", "files", "memory", or "" for another error."""
     if isinstance(problem, MachineExhausted):

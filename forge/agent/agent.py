@@ -28,7 +28,7 @@ from forge.core.bundle import keep_skills
 from forge.core.config import Config
 from forge.core.embedder import Meaning, VectorCache
 from forge.core.skill_loader import SkillLoader
-from forge.core.tape import Diverged, Lane, Mode, Tape, digest
+from forge.core.tape import Diverged, Lane, Mode, Tape
 from forge.fs import ForgeFS
 from forge.memory import Memory
 from forge.memory.cash import cash
@@ -45,6 +45,7 @@ from pitlake.clock import instant, iso, micros, now
 from pitlake.errors import BadInput, LakeNotFound, PitlakeError
 from pitlake.lake.lake import Lake
 from pitlake.models import exposure
+from pitlake.recorder import digest
 
 NO_MARKET = "there is no market lake, so fetch finds nothing; name one with --lake or PITLAKE_LAKE"
 

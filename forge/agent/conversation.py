@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from forge.core.tape import canonical
 from forge.model.budget import CHARACTERS_A_TOKEN
 from forge.model.messages import Answer, Finish, Message, Request, Results, ToolSpec
+from pitlake.recorder import canonical
 
 End = Literal["answered", "refused", "cut", "turns", "budget", "stopped", "repeated", "empty", "too_long"]
 REASONS: dict[End, str] = {

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from forge.agent.agent import Agent
-from forge.core.tape import MAIN, Kind, Lane, Mode, Step, Tape, canonical, difference
+from forge.core.tape import MAIN, Kind, Lane, Mode, Step, Tape, difference
 from forge.memory import Memory
 from forge.model import Answer, Model, NoModel
 from forge.model.messages import dump_answer
 from forge.tracking.settlement import Forecast, forecasts, whole_memory
 from pitlake.clock import instant
 from pitlake.errors import BadInput
+from pitlake.recorder import canonical
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,9 +8,10 @@ from forge.agent.room import make_room
 from forge.agent.tools.base import FAILED, Tool, run_tool
 from forge.agent.tools.calls import interpret_calls, shows_call
 from forge.agent.tools.write import WRITTEN
-from forge.core.tape import Lane, canonical
+from forge.core.tape import Lane
 from forge.model.messages import Call, Model, Results, Returned
 from forge.model.usage import UNKNOWN, Window
+from pitlake.recorder import canonical
 
 
 def no_progress(_line: str) -> None:

@@ -6,7 +6,8 @@ import tempfile
 from pathlib import Path
 
 from forge.core.skill_loader import WHOLE, SkillLoader
-from forge.core.tape import Tape, canonical, digest
+from forge.core.tape import Tape
+from pitlake.recorder import canonical, digest
 
 SKILLS = "skills"
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from forge.core.tape import Tape, digest
-from pitlake.machine import write_whole
+from forge.core.tape import Tape
+from pitlake.recorder import digest, write_whole
 
 
 def request_stop(tape: Tape, name: str, reason: str) -> None:

@@ -5,8 +5,6 @@ its lane (the agent or sub-agent), its number and the canonical form of the requ
 synchronous FULL, and its rows are never changed.
 """
 
-import fcntl
-import hashlib
 import json
 import os
 import sqlite3
@@ -19,6 +17,7 @@ from typing import Any, Literal, NamedTuple
 
 from pitlake.clock import now
 from pitlake.errors import BadInput, PitlakeError
+from pitlake.recorder import canonical, digest, lock
 
 Mode = Literal["record", "strict", "live-tools"]
 Kind = Literal["model", "tool", "order", "compaction"]
@@ -194,9 +193,7 @@ class Tape:
         file = folder / name
         while True:
             with file.open("a") as handle:
-                try:
-                    fcntl.flock(handle, fcntl.LOCK_EX | (0 if blocking else fcntl.LOCK_NB))
-                except BlockingIOError:
+                if not lock(handle, wait=blocking):
                     yield None
                     return
                 # The previous holder of the lock may have removed the file meanwhile. The lock then protects nothing.
@@ -395,16 +392,6 @@ class Lane:
         following = self.tape.find_step(self.decision, self.name, self.at + 1)
         if following is not None:
             raise Diverged(self.name, self.at + 1, following.kind, "the tape continues here but the replay does not")
-
-
-def canonical(value: Any) -> str:
-    """Return the canonical JSON text of a value. The text is ASCII-only, so that lone surrogates survive."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"))
-
-
-def digest(value: Any) -> str:
-    """Return the SHA-256 of a value's canonical JSON, in hexadecimal."""
-    return hashlib.sha256(canonical(value).encode()).hexdigest()
 
 
 def difference(then: Any, now: Any, where: str = "") -> str:

@@ -13,7 +13,6 @@ from typing import Any, cast
 from pydantic import TypeAdapter, ValidationError
 
 from forge.agent.lineage import lineage
-from forge.core.tape import canonical, digest
 from forge.desk import Desk
 from forge.memory import Memory, Row
 from forge.memory.approvals import APPROVING
@@ -30,6 +29,7 @@ from forge.tracking.risk import Market, last_price
 from forge.tracking.valuation import value_account
 from pitlake.clock import from_micros, iso
 from pitlake.errors import BadInput
+from pitlake.recorder import canonical, digest
 
 TABLES = {"fills": "fills", "outcomes": "outcomes", "decisions": "approvals"}
 """The kind of record of each table, besides the positions."""

@@ -19,7 +19,7 @@ from forge.core.bundle import keep_skills
 from forge.core.config import PROPOSAL
 from forge.core.errors import ContentRefused, RecordUnreadable
 from forge.core.skill_loader import SkillLoader
-from forge.core.tape import Mode, digest
+from forge.core.tape import Mode
 from forge.evolution.drafting import draft
 from forge.evolution.propose import FILE, FOLDER, UNTESTED, Claim, new_claims, with_lesson
 from forge.evolution.revisions import folder_hash, patched_hash
@@ -37,6 +37,7 @@ from forge.tracking.settlement import whole_memory
 from pitlake.clock import instant, iso, micros
 from pitlake.errors import BadInput, PitlakeError
 from pitlake.models import exposure
+from pitlake.recorder import digest
 
 PREFIX = "P-"
 """The prefix of these runs on the tape."""

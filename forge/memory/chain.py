@@ -4,13 +4,13 @@ A row is verified with its own hash, the next row's copy of that hash, and its i
 therefore detected without rejecting its neighbours.
 """
 
-import hashlib
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import zip_longest
 from operator import attrgetter
 from typing import Literal, NamedTuple
+
+from pitlake.recorder import digest
 
 FaultKind = Literal["tampered", "back-dated", "lost", "forged"]
 
@@ -51,7 +51,7 @@ class Fault(NamedTuple):
 
 def start(journal: str, clock: str) -> str:
     """Return the hash that precedes a journal's first row: the hash of the journal's name and clock."""
-    return _hash([journal, clock])
+    return digest([journal, clock])
 
 
 def link(row: Row, prev: str) -> Row:
@@ -91,11 +91,7 @@ def is_intact(row: Row) -> bool:
 
 
 def _row_hash(row: Row, prev: str) -> str:
-    return _hash([prev, *_hashed_fields(row)])
+    return digest([prev, *_hashed_fields(row)])
 
 
 _hashed_fields = attrgetter(*[field.name for field in fields(Row)][:-2])
-
-
-def _hash(parts: Iterable[object]) -> str:
-    return hashlib.sha256(json.dumps(list(parts), separators=(",", ":")).encode()).hexdigest()

@@ -16,10 +16,11 @@ from zoneinfo import ZoneInfo
 from forge.core.clock import LIVE
 from forge.core.config import Budget, Config, Price
 from forge.core.stops import stop_reason
-from forge.core.tape import Tape, Used, canonical
+from forge.core.tape import Tape, Used
 from forge.model.messages import Answer, Model, Request
 from forge.model.prices import MILLION, price
 from pitlake.clock import from_micros, instant, now
+from pitlake.recorder import canonical
 
 Unit = Literal["calls", "tokens", "dollars"]
 CHARACTERS_A_TOKEN = 4

@@ -7,9 +7,10 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import NoReturn
 
 from forge.core.config import ContextSettings
-from forge.core.tape import Lane, Mode, Tape, canonical
+from forge.core.tape import Lane, Mode, Tape
 from forge.model.messages import Answer, Model, ModelFailed, NoModel, Request, ToolSpec, dump_answer, load_answer
 from forge.model.usage import Window, recorded_window
+from pitlake.recorder import canonical
 
 
 class Taped:

@@ -9,8 +9,9 @@ from dataclasses import asdict, dataclass
 from functools import cache
 
 from forge.core.config import ContextSettings
-from forge.core.tape import Lane, Tape, canonical
+from forge.core.tape import Lane, Tape
 from forge.model.messages import Answer
+from pitlake.recorder import canonical
 
 WINDOW = "window"
 

@@ -40,7 +40,7 @@ from forge.walk.pm import advance
 from pitlake.clock import iso
 from pitlake.errors import BadInput
 from pitlake.lake.lake import Lake
-from pitlake.machine import write_whole
+from pitlake.recorder import write_whole
 
 Models = Callable[[str], Model]
 TAPE = "tape.sqlite"

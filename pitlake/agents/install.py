@@ -17,7 +17,7 @@ from typing import Any
 from pitlake import __version__
 from pitlake.agents import kit, settings
 from pitlake.errors import BadInput, PitlakeError
-from pitlake.machine import write_whole
+from pitlake.recorder import write_whole
 
 RECORD = ".claude/pitlake-kit.json"
 PYTHON = ".claude/pitlake-python"

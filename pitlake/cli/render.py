@@ -17,7 +17,7 @@ import click
 from pitlake.cli import READER_GONE
 from pitlake.clock import AVAILABLE_AT
 from pitlake.errors import BadInput, listed
-from pitlake.machine import write_whole
+from pitlake.recorder import write_whole
 
 if TYPE_CHECKING:
     import pyarrow as pa

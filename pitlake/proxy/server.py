@@ -25,7 +25,8 @@ from pitlake.errors import BadInput, choice
 from pitlake.proxy.cutting import FAILED, INCOMPLETE, MISSHAPEN, NOT_ON_TAPE, OPAQUE, SILENT, CutAnswer, receipt
 from pitlake.proxy.link import Link
 from pitlake.proxy.policy import Pages, Policy, ToolPolicy
-from pitlake.proxy.tape import Tape, call_key
+from pitlake.proxy.tape import Tape
+from pitlake.recorder import digest
 
 CURSOR = "cursor"
 LONGEST_COMPLAINT = 300
@@ -155,7 +156,7 @@ class Proxy:
         sent = {**own, **tool.policy.bound(self._tape.as_of)}
         if not tool.policy.is_list:
             return self._answer(await self._cut(name, sent), None)
-        hashes = (call_key(name, own), self._tape.policy.sha256, call_key(iso(self._tape.as_of), {}))
+        hashes = (digest([name, own]), self._tape.policy.sha256, digest([iso(self._tape.as_of), {}]))
         page = _page_of(arguments[CURSOR], hashes) if arguments.get(CURSOR) is not None else 1
         most = own[tool.policy.limit.argument] if tool.policy.limit and tool.policy.limit.argument in own else None
         size = int(most or ROWS_OF_A_PAGE)

@@ -4,8 +4,6 @@ It is a file of JSON lines, written before an answer is passed on. The first lin
 second line has the tools. A call on the tape is answered from it. Others go to the server; in a replay they are gaps.
 """
 
-import fcntl
-import hashlib
 import json
 import os
 from collections import Counter, defaultdict
@@ -19,6 +17,7 @@ from pitlake import clock
 from pitlake.errors import BadInput
 from pitlake.proxy.cutting import SILENT, CutAnswer, Sightings, cut_answer
 from pitlake.proxy.policy import Policy, parse
+from pitlake.recorder import digest, lock
 
 FORM = 1
 
@@ -36,12 +35,7 @@ class TapedCall:
 
     @property
     def key(self) -> str:
-        return call_key(self.tool, self.arguments)
-
-
-def call_key(tool: str, arguments: Mapping[str, Any]) -> str:
-    text = json.dumps([tool, arguments], sort_keys=True, ensure_ascii=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+        return digest([self.tool, self.arguments])
 
 
 class Tape:
@@ -67,11 +61,9 @@ class Tape:
             handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         except OSError as problem:
             raise BadInput("--tape", f"{path} can't be written: {problem.strerror}", "name another file") from None
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not lock(handle):
             os.close(handle)
-            raise BadInput("--tape", f"{path} is being written by another proxy", "name another file") from None
+            raise BadInput("--tape", f"{path} is being written by another proxy", "name another file")
         tape = cls(path, policy, as_of, handle=handle)
         try:
             tape._go_on()
@@ -120,7 +112,7 @@ class Tape:
 
         A call that failed several times on the tape fails equally often in a replay.
         """
-        key = call_key(tool, arguments)
+        key = digest([tool, arguments])
         times = self._asked[key]
         entries = self._cuts.get(key, [])
         if times < len(entries):

@@ -27,7 +27,7 @@ from pitlake.lake.publishing.audit import Severity
 from pitlake.lake.storage.incidents import Incident
 from pitlake.lake.storage.log import Entry
 from pitlake.lake.storage.manifest import Snapshot
-from pitlake.machine import write_whole
+from pitlake.recorder import write_whole
 from pitlake.report import at_version
 from pitlake.report.calendar import calendars
 from pitlake.report.measures import Measures, measure

@@ -18,9 +18,9 @@ from pitlake.errors import BadInput
 from pitlake.questions.catalogue import COMPANY, POLLED, Query, placeholders, unions
 from pitlake.questions.parameters import spell
 from pitlake.questions.tickers import Company
+from pitlake.recorder import canonical
 from pitlake.session.digest import sha256_of
 from pitlake.session.limits import Caps, Failure, Limits
-from pitlake.session.result import canonical
 from pitlake.session.sealed.protocol import pack_parameters
 
 if TYPE_CHECKING:

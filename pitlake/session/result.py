@@ -293,8 +293,3 @@ def _values(column: pa.ChunkedArray) -> list[Any]:
 def _shown(value: object) -> str:
     text = "" if value is None else str(value)
     return html.escape(text if len(text) <= TEXT_SHOWN else f"{text[:TEXT_SHOWN]}…")
-
-
-def canonical(packed: object) -> str:
-    """Return parameters as a receipt spells them."""
-    return json.dumps(packed, separators=(",", ":"), sort_keys=True)

@@ -19,8 +19,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-from pitlake import clock, machine
+from pitlake import clock
 from pitlake.errors import AnswerRefused, BadInput
+from pitlake.recorder import drafted, write_whole
 from resources.http.capture import Capture, CaptureStore, Request
 from resources.http.client import captured
 from resources.http.provider import NO_DATA, OK
@@ -117,12 +118,9 @@ def keep(store: CaptureStore, path: Path) -> Archive:
     target, facts = folder / f"{digest}.zip", folder / f"{digest}.json"
     if not facts.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        draft = target.with_suffix(".part")
-        shutil.copyfile(path, draft)
-        draft.replace(target)
-        machine.write_whole(
-            facts, (json.dumps({"taken_at": clock.iso(clock.now()), "name": path.name}) + "\n").encode()
-        )
+        with path.open("rb") as file, drafted(target) as draft:
+            shutil.copyfileobj(file, draft)
+        write_whole(facts, (json.dumps({"taken_at": clock.iso(clock.now()), "name": path.name}) + "\n").encode())
     return found(store, kind, digest)
 
 

@@ -22,13 +22,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlencode
-from uuid import uuid4
 
 from pitlake import clock, machine, outside_json
 from pitlake.errors import BadInput, CaptureDamaged, Unparsable
 from pitlake.lake.storage.log import LakeLog
 from pitlake.lake.storage.root import open_store
 from pitlake.lake.storage.store import Store
+from pitlake.recorder import write_whole
 
 ROOT_VARIABLE = "PITLAKE_CAPTURES"
 FOLDER = "_captures"
@@ -281,19 +281,12 @@ class CaptureStore:
 
     def _write(self, path: Path, content: bytes) -> None:
         """Write a file completely or not at all."""
-        scratch = f"{path.parent}/.{uuid4().hex}"
         with machine.working_in(PLACE, self.root):
-            handle = _new(scratch, path.parent)
             try:
-                rest = memoryview(content)
-                while rest:
-                    rest = rest[os.write(handle, rest) :]
-            except OSError:
-                os.unlink(scratch)  # noqa: PTH108 - what is not whole is nobody's, and the disk may be full
-                raise
-            finally:
-                os.close(handle)
-            os.rename(scratch, path)  # noqa: PTH104 - far quicker, and here it counts
+                write_whole(path, content)
+            except FileNotFoundError:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_whole(path, content)
         self._unsynced.add(str(path))
 
     def _read(self, path: Path) -> Capture:
@@ -348,16 +341,6 @@ class RemoteCaptureStore(CaptureStore):
             shutil.rmtree(self.root / "bodies", ignore_errors=True)
             path.unlink(missing_ok=True)
             return super()._read(path)
-
-
-def _new(scratch: str, folder: Path) -> int:
-    """Create a new file and, if missing, its folder. Return the file's descriptor."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-    try:
-        return os.open(scratch, flags, 0o644)
-    except FileNotFoundError:
-        folder.mkdir(parents=True, exist_ok=True)
-        return os.open(scratch, flags, 0o644)
 
 
 def _holds(path: Path, content: bytes) -> bool:

@@ -11,7 +11,6 @@ import pytest
 
 from forge.agent.agent import Agent
 from forge.core.config import Config
-from forge.core.tape import canonical, digest
 from forge.desk import desk, papers
 from forge.memory import Memory
 from forge.memory.approvals import approve, change_held
@@ -28,6 +27,7 @@ from forge.tracking.settlement import whole_memory
 from pitlake import cli
 from pitlake.clock import NEW_YORK
 from pitlake.errors import BadInput
+from pitlake.recorder import canonical, digest
 from tests.forge.test_account import HEADER, SETTINGS, approved_expression, line
 from tests.forge.test_untaken import DAYS, HELD, at, lake, memory, proposed
 from tests.forge.world import BOOK, NEW_EXPRESSION, NEW_VIEW, activated, reviewed, turn, wrote

@@ -9,7 +9,6 @@ and not on the number of segments.
 import hashlib
 import json
 import mmap
-import os
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -28,6 +27,7 @@ from pitlake.lake.storage.arrays import Positions
 from pitlake.lake.storage.manifest import DataFile
 from pitlake.lake.storage.store import Store
 from pitlake.lake.tables.query import reading
+from pitlake.recorder import drafted
 
 FOLDER = "_lake/hash_index"
 SUFFIX = ".hashes"
@@ -150,20 +150,12 @@ class LikelyFiles:
     def _save(self, segment: Segment) -> Segment:
         self._folder.mkdir(parents=True, exist_ok=True)
         path = self._folder / f"{uuid4().hex}{SUFFIX}"
-        temporary = path.with_name(f".{path.stem}.tmp")
         facts = json.dumps({"files": segment.files, "version": self._version})
         schema = pa.schema([("entry", pa.uint64())], {"segment": facts})
-        try:
-            with temporary.open("wb") as file:
-                with pa.ipc.new_file(file, schema) as writer:
-                    for entries in segment.entries:
-                        writer.write_batch(pa.record_batch([entries], schema))
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
-            signed_cache.sign(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        with drafted(path, durable=True) as file, pa.ipc.new_file(file, schema) as writer:
+            for entries in segment.entries:
+                writer.write_batch(pa.record_batch([entries], schema))
+        signed_cache.sign(path)
         return Segment(segment.files, segment.entries, path)
 
     @cached_property

@@ -4,7 +4,6 @@ Readers never read a stage. A stage belongs to one process. The process holds a 
 process dies. The lock distinguishes a stage in use from a stage that a crash left behind. `audit` checks the rows.
 """
 
-import fcntl
 import hashlib
 import os
 import re
@@ -38,6 +37,7 @@ from pitlake.lake.storage.arrays import Positions, as_micros
 from pitlake.lake.storage.manifest import DataFile
 from pitlake.lake.storage.store import Store
 from pitlake.lake.tables.query import columns
+from pitlake.recorder import lock
 
 STAGING = "_staging"
 PLACE = "the staging of the lake"
@@ -349,18 +349,16 @@ def remove_stale(store: Store) -> list[str]:
 
 def _claim(parent: Path, name: str) -> tuple[Path, int]:
     """Create a folder locked by this process. It gets its final name once it is locked."""
-    while True:
+    nameless = None
+    while nameless is None:
         parent.mkdir(parents=True, exist_ok=True)
-        try:
+        with suppress(FileNotFoundError):  # Another stage that ends removes the folder if it is empty.
             nameless = Path(tempfile.mkdtemp(prefix=".", dir=parent))
-            break
-        except FileNotFoundError:
-            continue
     try:
         final = parent / f"{name}.{nameless.name.removeprefix('.')}"
         handle = os.open(nameless / LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(handle, wait=True)
             os.write(handle, f"{os.getpid()}\n".encode())
             nameless.rename(final)
         except OSError:
@@ -393,9 +391,7 @@ def _lock_if_free(folder: Path) -> int | None:
         with suppress(FileNotFoundError):
             return os.open(folder, os.O_RDONLY)
         return None
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(handle)
-        return None
-    return handle
+    if lock(handle):
+        return handle
+    os.close(handle)
+    return None

@@ -8,10 +8,10 @@ endpoint come from the usual AWS_* variables.
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from urllib.parse import urlsplit
-from uuid import uuid4
 
 import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError
@@ -23,6 +23,7 @@ from pitlake.lake.storage import signed_cache
 from pitlake.lake.storage.manifest import DataFile
 from pitlake.lake.storage.parallel import each
 from pitlake.lake.storage.store import Store, StoredFile
+from pitlake.recorder import drafted
 
 ENDPOINT_VARIABLES = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 
@@ -124,31 +125,23 @@ class RemoteStore(Store):
         with machine.working_in("the cache", self.root):
             path = Path(file.path)
             path.parent.mkdir(parents=True, exist_ok=True)
-            temporary = path.with_name(f".{uuid4().hex}.tmp")
             key = self.key(path)
+            place = f"{self.location}/{key}"
             try:
-                with self._reached(), temporary.open("wb") as copy:
+                with self._reached(), drafted(path) as copy:
                     for chunk in obstore.get(self._remote, key).stream():
                         copy.write(chunk)
-                if temporary.stat().st_size != file.size:
-                    raise LakeError(f"{self.location}/{key} is not the {file.size} bytes the lake wrote; restore it")
-                temporary.replace(path)
+                    if copy.tell() != file.size:
+                        raise LakeError(f"{place} is not the {file.size} bytes the lake wrote; restore it")
                 self.forget_time(path)
             except FileNotFoundError:
-                raise LakeError(f"{self.location}/{key} is missing; use a newer version, or restore the file") from None
-            finally:
-                temporary.unlink(missing_ok=True)
+                raise LakeError(f"{place} is missing; use a newer version, or restore the file") from None
 
 
 def _mirrored(path: Path) -> bool:
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return False
-    try:
-        return signed_cache.is_intact(path, descriptor)
-    finally:
-        os.close(descriptor)
+    with suppress(FileNotFoundError), path.open("rb") as file:
+        return signed_cache.is_intact(path, file.fileno())
+    return False
 
 
 def endpoint() -> str:

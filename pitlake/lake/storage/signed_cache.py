@@ -16,6 +16,8 @@ from pathlib import Path
 
 import platformdirs
 
+from pitlake.recorder import drafted, write_whole
+
 SUFFIX = ".sum"
 KEY_BYTES = 32
 
@@ -35,13 +37,10 @@ def signature_path(path: Path) -> Path:
 
 def sign(path: Path) -> None:
     """Write the signature of a file that was just written, at its final path."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        facts = _facts(descriptor)
-        _write(path, _sha256(descriptor), facts)
-        _trusted[str(path)] = facts
-    finally:
-        os.close(descriptor)
+    with path.open("rb") as file:
+        facts = _facts(file.fileno())
+        _write(path, _sha256(file.fileno()), facts)
+    _trusted[str(path)] = facts
 
 
 def is_intact(path: Path, descriptor: int) -> bool:
@@ -73,14 +72,9 @@ def _sha256(descriptor: int) -> str:
 
 
 def _write(path: Path, digest: str, facts: Facts) -> None:
-    temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
     content = json.dumps([digest, facts, _hmac(path, digest, facts)])
     with suppress(OSError):  # An unsigned file is written again, which only takes longer.
-        try:
-            temporary.write_text(content)
-            temporary.replace(signature_path(path))
-        finally:
-            temporary.unlink(missing_ok=True)
+        write_whole(signature_path(path), content.encode())
 
 
 def _read(path: Path) -> tuple[str, Facts] | None:
@@ -103,13 +97,9 @@ def _key() -> bytes:
     path = Path(platformdirs.user_state_dir("pitlake")) / "signed_cache.key"
     with suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
-        temporary.touch(mode=0o600)
-        temporary.write_bytes(secrets.token_bytes(KEY_BYTES))
-        with suppress(FileExistsError):
-            # The first of several processes stores its key, completely or not at all.
-            os.link(temporary, path)
-        temporary.unlink()
+        # The first of several processes stores its key, completely or not at all.
+        with suppress(FileExistsError), drafted(path, mode=0o600, overwrite=False) as file:
+            file.write(secrets.token_bytes(KEY_BYTES))
         key = path.read_bytes()
         if len(key) == KEY_BYTES:
             return key

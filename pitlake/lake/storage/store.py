@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
-from uuid import uuid4
 
 from pitlake import machine
 from pitlake.errors import LakeError
 from pitlake.lake.storage import faults
 from pitlake.lake.storage.manifest import DataFile
+from pitlake.recorder import drafted
 
 SCRATCH = "_lake/scratch"
 PLACE = "the lake"
@@ -92,20 +92,13 @@ class Store:
         self._put(key, content, overwrite=True)
 
     def _put(self, key: str, content: bytes, *, overwrite: bool) -> None:
-        scratch, path = self.path(f"{SCRATCH}/{uuid4().hex}"), self.path(key)
+        scratch, path = self.path(SCRATCH), self.path(key)
         with self._reached():
-            for folder in (scratch.parent, path.parent):
+            for folder in (scratch, path.parent):
                 with suppress(FileExistsError):
                     folder.mkdir(parents=True)
-            try:
-                scratch.write_bytes(content)
-                self.sync(scratch)
-                if overwrite:
-                    scratch.replace(path)
-                else:
-                    path.hardlink_to(scratch)
-            finally:
-                scratch.unlink(missing_ok=True)
+            with drafted(path, folder=scratch, overwrite=overwrite, durable=True) as file:
+                file.write(content)
             self.sync(path.parent)
 
     def translated(self) -> AbstractContextManager[None]:

@@ -8,7 +8,6 @@ directory of limited size, named after their sources. Each file is proven again 
 """
 
 import os
-import secrets
 import shutil
 import tempfile
 import threading
@@ -29,6 +28,7 @@ from pitlake.lake.storage import signed_cache
 from pitlake.lake.storage.parallel import each
 from pitlake.lake.tables import compacted
 from pitlake.lake.tables.compacted import FEW_ROWS
+from pitlake.recorder import drafted
 from pitlake.session.visible import footer
 from pitlake.session.visible.cuts import AlreadyRead, Cut, FileFacts, Sources, facts_of, open_file
 
@@ -246,18 +246,12 @@ class CutCache:
         return None
 
     def _write(self, path: Path, sources: Sources) -> None:
-        temporary = self._directory / f".{secrets.token_hex(8)}.tmp"
-        try:
-            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-            with os.fdopen(descriptor, "wb") as file:
-                sources.write_to(file)
-            size = temporary.stat().st_size
-            temporary.replace(path)
-            with suppress(FileNotFoundError):  # if another thread or process evicts it immediately
-                os.utime(path, (0, 0))  # a session must not learn when it was made
-                signed_cache.sign(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        with drafted(path, mode=0o600) as file:
+            sources.write_to(file)
+            size = file.tell()
+        with suppress(FileNotFoundError):  # if another thread or process evicts it immediately
+            os.utime(path, (0, 0))  # a session must not learn when it was made
+            signed_cache.sign(path)
         if self._sweep_is_due(size):
             self._evict()
 
