@@ -1,6 +1,6 @@
 """The tape of a run: every unchanged answer of the tools and its time, so that the run can be replayed.
 
-It is a file of JSON lines, written before an answer is passed on. The first line has the cut-off and the policy, the
+It is a file of JSON lines, on disk before an answer is passed on. The first line has the cut-off and the policy, the
 second line has the tools. A call on the tape is answered from it. Others go to the server; in a replay they are gaps.
 """
 
@@ -104,8 +104,8 @@ class Tape:
     def list_tools(self, tools: list[dict[str, Any]]) -> None:
         """Record the server's tools, unless they are unchanged on the tape."""
         if tools != self.tools:
-            self.tools = tools
             self._write({"tools": tools, "listed_at": clock.iso(clock.now())})
+            self.tools = tools
 
     def again(self, tool: str, arguments: Mapping[str, Any]) -> CutAnswer | None:
         """Return the recorded answer to this call; None if the server must be called.
@@ -158,10 +158,15 @@ class Tape:
     def _write(self, members: Mapping[str, Any]) -> None:
         if self._handle is None:
             raise RuntimeError("a replayed tape can't be written")
-        line = (json.dumps(members, ensure_ascii=True, separators=(",", ":")) + "\n").encode()
-        rest = memoryview(line)
-        while rest:
-            rest = rest[os.write(self._handle, rest) :]
+        rest = memoryview((json.dumps(members, ensure_ascii=True, separators=(",", ":")) + "\n").encode())
+        end = os.fstat(self._handle).st_size
+        try:
+            while rest:
+                rest = rest[os.write(self._handle, rest) :]
+            os.fsync(self._handle)
+        except OSError:
+            os.ftruncate(self._handle, end)  # The next line must not continue this one.
+            raise
 
     def _read(self, lines: Iterable[bytes]) -> None:
         for line in lines:

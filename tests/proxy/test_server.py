@@ -255,6 +255,22 @@ def test_a_tape_survives_a_torn_line_and_refuses_another_run_or_damage(world, ta
         Tape.replay(tape_file)
 
 
+def test_a_line_that_the_disk_has_no_room_for_leaves_the_tape_unchanged(tape_file, monkeypatch):
+    tape, write = Tape.record(tape_file, parse(POLICY), instant(AS_OF)), os.write
+    before = tape_file.read_bytes()
+
+    def fill(file, rest):
+        if len(rest) < 9:
+            raise OSError("the disk is full")
+        return write(file, rest[:-8])
+
+    monkeypatch.setattr(os, "write", fill)
+    with pytest.raises(OSError, match="the disk is full"):
+        tape.list_tools([{"name": "search"}])
+    assert (tape_file.read_bytes(), tape.tools) == (before, None)
+    tape.close()
+
+
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
