@@ -39,9 +39,14 @@ def _until_killed(
     step: Step, work: Callable[..., object], root: str, inputs: list[str], environment: dict[str, str]
 ) -> None:
     os.environ |= environment
-    where, name, calls, when = step
-    owner = resolve_name(where)
-    real, place = getattr(owner, name), count(1)
+    kill_at(*step)
+    work(Lake(root), *inputs)
+
+
+def kill_at(where: str, name: str, calls: int, when: str) -> None:
+    """Let this process kill itself before or after the n-th call of a function. where: its module or class."""
+    owner, place = resolve_name(where), count(1)
+    real = getattr(owner, name)
 
     def stepping(*args: Any, **options: Any) -> object:
         due = next(place) == calls
@@ -53,7 +58,6 @@ def _until_killed(
         return result
 
     setattr(owner, name, stepping)
-    work(Lake(root), *inputs)
 
 
 def ended(process: psutil.Process) -> bool:

@@ -145,18 +145,9 @@ def test_a_copy_that_fails_leaves_no_file(lake, tmp_path, monkeypatch, failing):
 KILLED = """
 import os, signal, sys
 from pitlake import cli
-from pitlake.answers.copies import _Deltas
+from tests.processes import kill_at
 
-left, put = int(sys.argv.pop(1)), _Deltas._put
-
-def dies(*given, **named):
-    global left
-    left -= 1
-    if left < 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-    put(*given, **named)
-
-_Deltas._put = dies
+kill_at("pitlake.answers.copies:_Deltas", "_put", int(sys.argv.pop(1)) + 1, "before")
 cli.invoke(sys.argv[1:])
 os.kill(os.getpid(), signal.SIGKILL)
 """

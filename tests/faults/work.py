@@ -9,7 +9,6 @@ import signal
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Any
 
 from pitlake import clock
@@ -18,6 +17,7 @@ from pitlake.lake import Lake
 from pitlake.lake.publishing.stage import STAGING, StagedGap
 from pitlake.session.contracts import Catalogue
 from tests.lake.world import TOY, Toy, gaps, publish, rows, utc
+from tests.processes import kill_at
 from tests.session.toylake import view_of
 from tests.sessions import open_at
 
@@ -113,7 +113,7 @@ def run(work: str, root: str, *arguments: Any, kill: "tuple[Any, ...] | float | 
 
 def _child(reply: Any, work: str, root: str, arguments: tuple[Any, ...], kill: tuple[Any, ...] | None) -> None:
     if kill is not None:
-        _kill_at(*kill)
+        kill_at(*kill)
     try:
         result = WORK[work](Lake(root), *arguments) if work in WORK else globals()[work](root, *arguments)
     except PitlakeError as problem:
@@ -121,22 +121,6 @@ def _child(reply: Any, work: str, root: str, arguments: tuple[Any, ...], kill: t
     reply.send(result)
     reply.close()
     os._exit(0)
-
-
-def _kill_at(owner: str, name: str, which: int, when: str) -> None:
-    place = resolve_name(owner)
-    real, left = getattr(place, name), [which]
-
-    def until_killed(*args: Any, **options: Any) -> Any:
-        left[0] -= 1
-        if left[0] == 0 and when == "before":
-            os.kill(os.getpid(), signal.SIGKILL)
-        result = real(*args, **options)
-        if left[0] == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return result
-
-    setattr(place, name, until_killed)
 
 
 def behind(root: str, number: int, seconds: float) -> None:

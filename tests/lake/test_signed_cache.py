@@ -1,7 +1,5 @@
 """Signatures of cached files: a file is used only if it is unchanged since it was signed."""
 
-import os
-
 import pytest
 
 from pitlake.lake.storage import signed_cache
@@ -18,11 +16,8 @@ def file(tmp_path):
 def intact(path):
     """Return whether a file is intact, as checked by a process that has not read it yet."""
     signed_cache._trusted.clear()
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        return signed_cache.is_intact(path, descriptor)
-    finally:
-        os.close(descriptor)
+    with path.open("rb") as file:
+        return signed_cache.is_intact(path, file.fileno())
 
 
 def test_a_signed_file_is_intact_even_after_a_rewrite_with_the_same_bytes(file):

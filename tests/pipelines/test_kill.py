@@ -1,44 +1,53 @@
 """kill -9 at any step of a run: published rows stay readable, nothing incomplete is visible, and a re-run converges."""
 
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from assets.graph import all_extractors
 from pitlake.lake.lake import Lake
+from resources.graph.open import GraphSettings, open_graph
 from tests.partitions import run_partitions
-from tests.pipelines.killed import DAYS, notes
-from tests.toys import OBSERVED, TOY, between, seen, stored
+from tests.processes import kill
+from tests.toys import OBSERVED, TOY, ToyGraph, between, seen, stored
 
-ROOT = Path(__file__).resolve().parents[2]
+DAYS = between("2024-03-01", "2024-03-31")
 STEPS = {
-    "extract": ("assets.reading:as_dicts", 4),
-    "stage": ("pitlake.lake.publishing.stage:Stage.add", 9),
-    "gate": ("pitlake.lake.publishing.refusal:refuse", 1),
-    "publish, before the commit": ("pitlake.lake.tables.delta:DeltaTables.commit", 1),
-    "publish, between two tables": ("pitlake.lake.tables.delta:DeltaTables.commit", 2),
-    "publish, before it is visible": ("pitlake.lake.storage.log:LakeLog.append", 1),
+    "extract": ("assets.reading", "as_dicts", 4, "before"),
+    "stage": ("pitlake.lake.publishing.stage:Stage", "add", 9, "before"),
+    "gate": ("pitlake.lake.publishing.refusal", "refuse", 1, "before"),
+    "publish, before the commit": ("pitlake.lake.tables.delta:DeltaTables", "commit", 1, "before"),
+    "publish, between two tables": ("pitlake.lake.tables.delta:DeltaTables", "commit", 2, "before"),
+    "publish, before it is visible": ("pitlake.lake.storage.log:LakeLog", "append", 1, "before"),
 }
 
 
-def run_and_die(*arguments):
-    done = subprocess.run(
-        [sys.executable, "-m", *map(str, arguments)], cwd=ROOT, env=os.environ, capture_output=True, check=False
-    )
-    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+def notes(count):
+    """Return a graph of `count` notes and one note without a date."""
+    graph = ToyGraph()
+    for number in range(count):
+        graph.write(f"n{number:03}", f"2024-03-{1 + number % 28:02}T12:00:00-05:00", f'{{"v":{number}}}')
+    graph.write(f"undated, one of {count}", None)
+    return graph
 
 
-@pytest.mark.parametrize("step", STEPS)
+def extract_notes(lake):
+    run_partitions(TOY, DAYS, notes(100), lake, run_id="killed", observed_at=OBSERVED)
+
+
+def extract_prices(lake, kind, root):
+    year = between("2024-01-01", "2024-12-31")
+    with open_graph(GraphSettings(local=kind, root=Path(root))) as door:
+        run_partitions(all_extractors()["prices"], year, door, lake, run_id="killed", observed_at=OBSERVED)
+
+
+@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
 def test_a_killed_run_leaves_the_old_version_and_converges(tmp_path, step):
     lake, clean = Lake(tmp_path / "lake"), Lake(tmp_path / "clean")
     for item in (lake, clean):
         run_partitions(TOY, DAYS, notes(20), item, run_id="first", observed_at=OBSERVED)
     before = (lake.head(), seen(lake), seen(lake, "gaps/notes"))
-    run_and_die("tests.pipelines.killed", *STEPS[step], lake.root)
+    kill(step, extract_notes, lake.root)
     again = Lake(lake.root)
     assert (again.head(), seen(again), seen(again, "gaps/notes")) == before
     run_partitions(TOY, DAYS, notes(100), again, run_id="again", observed_at=OBSERVED)
@@ -55,7 +64,7 @@ def test_a_run_killed_while_it_streams_from_a_server_converges(story, tmp_path):
     with story.graph() as door:
         run_partitions(extractor, january, door, lake, run_id="first", observed_at=OBSERVED)
         before = (lake.head(), len(stored(lake, "prices")))
-        run_and_die("tests.pipelines.killed", "assets.reading:as_dicts", 2, lake.root, settings.local, settings.root)
+        kill(("assets.reading", "as_dicts", 2, "before"), extract_prices, lake.root, settings.local, settings.root)
         assert (lake.head(), len(stored(lake, "prices"))) == before
         published = run_partitions(extractor, january, door, lake, run_id="again", observed_at=OBSERVED)
     assert not published.changed
