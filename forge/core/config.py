@@ -3,53 +3,55 @@
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from dataclasses import field
 from pathlib import Path
-from types import NoneType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_args
 from zoneinfo import ZoneInfo
+
+from pydantic import AfterValidator, Field, StrictBool
 
 from forge.core.currencies import USD, read_currency
 from pitlake.errors import BadInput, choice
 from pitlake.questions.embedding import MODEL
+from pitlake.validation import pattern, validate, validated_dataclass
 
 ROLES = ("agent", "subagent", "validation", "contrastive_validation", "review", "synthesis", "compact")
 PROPOSAL = "proposal"
 """The role that writes changes of skills. `[evolution] proposal_model` sets its model."""
-PROFILES = ("full", "small")
-SHARED = ("read", "search", "decisions")
-DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+Profile = Literal["full", "small"]
+Shared = Literal["read", "search", "decisions"]
+Weekday = Literal["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+PROFILES, SHARED, DAYS = get_args(Profile), get_args(Shared), get_args(Weekday)
 _FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
-_DAY = re.compile(r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])")
-_FUTURE = re.compile(r"future(:[\w.\-/]{1,40}){1,2}")
-_TIME = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d")
+Amount = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
+Count = Annotated[int, Field(strict=True, ge=0)]
+Day = Annotated[str, pattern(r"([0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01]))?", "a day", "2013-12-31")]
+Future = Annotated[str, pattern(r"future(:[\w.\-/]{1,40}){1,2}", "a future", "future:CL or future:CL:2024-12")]
+Time = Annotated[str, pattern(r"(?:[01]\d|2[0-3]):[0-5]\d", "a time of day", "07:00")]
+_DISTINCT = AfterValidator(lambda names: tuple(dict.fromkeys(names)))
 ROUTING = dict(zip(ROLES, ("opus", "sonnet", "sonnet", "opus", "opus", "opus", "haiku"), strict=True))
 
 
-@dataclass(frozen=True, kw_only=True)
+@validated_dataclass
 class Limits:
     """Risk limits, in percent of capital; duration in years, volume in average days. max_margin: for all futures.
 
     over: "refuse" to reject a trade that exceeds a limit, "cap" to cut it to the largest size that is allowed.
     """
 
-    max_single_risk: float = 5.0
-    max_gross: float = 200.0
-    max_duration: float = 5.0
-    max_factor_conc: float = 30.0
-    max_single_name: float = 100.0
-    max_total_loss: float = 100.0
-    max_net: float = 150.0
-    max_days_of_volume: float = 5.0
-    max_margin: float = 50.0
-    over: str = "refuse"
-
-    def __post_init__(self) -> None:
-        if self.over not in ("refuse", "cap"):
-            raise ValueError(f'over {self.over!r} is unknown; write "refuse" or "cap"')
+    max_single_risk: Amount = 5.0
+    max_gross: Amount = 200.0
+    max_duration: Amount = 5.0
+    max_factor_conc: Amount = 30.0
+    max_single_name: Amount = 100.0
+    max_total_loss: Amount = 100.0
+    max_net: Amount = 150.0
+    max_days_of_volume: Amount = 5.0
+    max_margin: Amount = 50.0
+    over: Literal["refuse", "cap"] = "refuse"
 
 
-@dataclass(frozen=True, kw_only=True)
+@validated_dataclass
 class Approvers:
     """The people who may approve.
 
@@ -57,8 +59,8 @@ class Approvers:
     of capital above which two people must approve the same text; None if one is always enough.
     """
 
-    users: tuple[str, ...] = ()
-    second_above: float | None = None
+    users: Annotated[tuple[str, ...], _DISTINCT] = ()
+    second_above: Amount | None = None
 
     def __post_init__(self) -> None:
         if self.second_above is not None and len({name.strip().casefold() for name in self.users}) < 2:
@@ -70,21 +72,19 @@ class Approvers:
             raise BadInput("by", f"{name[:40]!r} is not among [approvers] users", choice(name, self.users))
 
 
-@dataclass(frozen=True, kw_only=True)
+@validated_dataclass
 class Contract:
     """A futures contract. multiplier: the value of a point; margin: margin per contract; both in its currency."""
 
-    multiplier: float
-    margin: float
+    multiplier: Annotated[Amount, Field(gt=0)]
+    margin: Amount
     currency: str = USD
 
     def __post_init__(self) -> None:
         read_currency(self.currency)
-        if not self.multiplier:
-            raise ValueError("multiplier is 0; write what a point of one contract is worth, such as 1000")
 
 
-@dataclass(frozen=True, kw_only=True)
+@validated_dataclass
 class AccountSettings:
     """The account behind the book.
 
@@ -95,20 +95,16 @@ class AccountSettings:
     future:CL.
     """
 
-    capital: float | None = None
-    costs_bp: float = 0.0
-    financing_rate: float = 0.0
+    capital: Amount | None = None
+    costs_bp: Amount = 0.0
+    financing_rate: Amount = 0.0
     benchmark: str = ""
-    max_loss: float | None = None
-    max_drawdown: float | None = None
-    contracts: dict[str, Contract] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if wrong := [name for name in self.contracts if not _FUTURE.fullmatch(name)]:
-            raise ValueError(f"contracts {wrong[0]!r} is not a future; write future:CL or future:CL:2024-12")
+    max_loss: Amount | None = None
+    max_drawdown: Amount | None = None
+    contracts: dict[Future, Contract] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True)
+@validated_dataclass
 class Alerts:
     """The thresholds of the desk's alerts.
 
@@ -116,29 +112,29 @@ class Alerts:
     View's question is due. data_late_hours: the hours after a session until its data is late.
     """
 
-    stop_near: float = 3.0
-    view_due_days: int = 3
-    data_late_hours: float = 12.0
+    stop_near: Amount = 3.0
+    view_due_days: Count = 3
+    data_late_hours: Amount = 12.0
 
 
-@dataclass(frozen=True, kw_only=True)
+@validated_dataclass
 class Budget:
     """A limit on spending on models; None means no limit. tokens: the tokens of requests and answers together."""
 
-    tokens: int | None = None
-    calls: int | None = None
-    dollars: float | None = None
+    tokens: Count | None = None
+    calls: Count | None = None
+    dollars: Amount | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@validated_dataclass
 class RunBudget(Budget):
     """The budget of one run, including its sub-agents."""
 
-    tokens: int | None = 1_000_000
-    calls: int | None = 400
+    tokens: Count | None = 1_000_000
+    calls: Count | None = 400
 
 
-@dataclass(frozen=True, kw_only=True)
+@validated_dataclass
 class Budgets:
     """The budget of a run, of all runs of a day in the settings' time zone, and of all runs of a backtest."""
 
@@ -147,15 +143,15 @@ class Budgets:
     backtest: Budget = field(default_factory=Budget)
 
 
-@dataclass(frozen=True, kw_only=True)
+@validated_dataclass
 class Price:
     """The price of a model, in dollars per million tokens."""
 
-    input: float
-    output: float
+    input: Amount
+    output: Amount
 
 
-@dataclass(frozen=True, kw_only=True)
+@validated_dataclass
 class ModelSettings:
     """The settings for the use of models.
 
@@ -165,19 +161,13 @@ class ModelSettings:
     training data, as YYYY-MM-DD; by default the day that its maker publishes.
     """
 
-    profile: str = PROFILES[0]
-    typed_writes: bool = False
+    profile: Profile = "full"
+    typed_writes: StrictBool = False
     control: str = ""
-    control_trained_to: str = ""
-
-    def __post_init__(self) -> None:
-        if self.profile not in PROFILES:
-            raise ValueError(f"profile {self.profile!r} is unknown; write one of {', '.join(PROFILES)}")
-        if self.control_trained_to and not _DAY.fullmatch(self.control_trained_to):
-            raise ValueError(f"control_trained_to {self.control_trained_to!r} is not a day such as 2013-12-31")
+    control_trained_to: Day = ""
 
 
-@dataclass(frozen=True, kw_only=True)
+@validated_dataclass
 class ContextSettings:
     """Limits on the share of a model's context window that a request may fill.
 
@@ -185,72 +175,58 @@ class ContextSettings:
     replace entries of the built-in list.
     """
 
-    compact_at: float = 0.7
-    windows: dict[str, int] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if not 0 < self.compact_at <= 1:
-            raise ValueError(f"compact_at {self.compact_at:g} is not a share; write a number above 0 and up to 1")
-        for model, tokens in self.windows.items():
-            if tokens < 1:
-                raise ValueError(f"the window of {model} is {tokens} tokens; write a number from 1")
+    compact_at: Annotated[Amount, Field(gt=0, le=1)] = 0.7
+    windows: dict[str, Annotated[Count, Field(ge=1)]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True)
+@validated_dataclass
 class ExecutorSettings:
     """Limits of sub-agents: the seconds for a task and for a model call, and the number of retries of a call."""
 
-    task_seconds: float = 300.0
-    call_seconds: float = 120.0
-    retries: int = 2
+    task_seconds: Amount = 300.0
+    call_seconds: Amount = 120.0
+    retries: Count = 2
 
 
-@dataclass(frozen=True, kw_only=True)
+def _zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (ValueError, OSError, LookupError):
+        raise ValueError(f"{name!r} is unknown; write a time zone such as America/New_York") from None
+    return name
+
+
+@validated_dataclass
 class Schedules:
     """The times of Forge's scheduled runs, and the number of analyses that they may make."""
 
-    morning_budget: int = 8
-    eod_budget: int = 6
-    morning_time: str = "07:00"
-    eod_time: str = "16:30"
-    retrospective_day: str = "Friday"
-    retrospective_time: str = "17:00"
-    timezone: str = "America/New_York"
-    staleness_days: int = 14
-
-    def __post_init__(self) -> None:
-        for name in ("morning_time", "eod_time", "retrospective_time"):
-            if not _TIME.fullmatch(getattr(self, name)):
-                raise ValueError(f"{name} {getattr(self, name)!r} is not a time of day; write it as 07:00")
-        if self.retrospective_day not in DAYS:
-            raise ValueError(
-                f"retrospective_day {self.retrospective_day!r} is not a day; write one of {', '.join(DAYS)}"
-            )
-        try:
-            ZoneInfo(self.timezone)
-        except (ValueError, OSError, LookupError):
-            raise ValueError(
-                f"timezone {self.timezone!r} is unknown; write a time zone such as America/New_York"
-            ) from None
+    morning_budget: Count = 8
+    eod_budget: Count = 6
+    morning_time: Time = "07:00"
+    eod_time: Time = "16:30"
+    retrospective_day: Weekday = "Friday"
+    retrospective_time: Time = "17:00"
+    timezone: Annotated[str, AfterValidator(_zone)] = "America/New_York"
+    staleness_days: Count = 14
 
 
-@dataclass(frozen=True, kw_only=True)
+@validated_dataclass
 class Sessions:
     """The idle minutes that end a conversation. The next turn of any session archives the conversation."""
 
-    session_timeout_minutes: float = 30.0
+    session_timeout_minutes: Amount = 30.0
 
 
-@dataclass(frozen=True, kw_only=True)
+@validated_dataclass
 class Counterfactuals:
     """The conditions under which a View without an Expression becomes a Counterfactual, and the days of tracking."""
 
-    min_days: int = 14
-    min_confidence: float = 0.6
-    default_tracking_days: int = 90
+    min_days: Count = 14
+    min_confidence: Amount = 0.6
+    default_tracking_days: Count = 90
 
 
-@dataclass(frozen=True, kw_only=True)
+@validated_dataclass
 class Evolution:
     """The requirements for an edit of a skill. pm_approval_required must be true: no agent may change its own skills.
 
@@ -258,11 +234,11 @@ class Evolution:
     writes the edits; if it is "", code appends the lessons.
     """
 
-    min_corroborations: int = 5
-    same_claim: float = 0.4
-    require_no_contradictions: bool = True
+    min_corroborations: Count = 5
+    same_claim: Amount = 0.4
+    require_no_contradictions: StrictBool = True
     proposal_model: str = "sonnet"
-    pm_approval_required: bool = True
+    pm_approval_required: StrictBool = True
 
     def __post_init__(self) -> None:
         if not self.pm_approval_required:
@@ -271,7 +247,7 @@ class Evolution:
             )
 
 
-@dataclass(frozen=True, kw_only=True)
+@validated_dataclass
 class Search:
     """Weights of similarity and recency in a search's score, which sum to 1, and the model that embeds the texts.
 
@@ -279,8 +255,8 @@ class Search:
     refused, because they would receive the PM's memory and their results can change.
     """
 
-    semantic_weight: float = 0.7
-    recency_weight: float = 0.3
+    semantic_weight: Amount = 0.7
+    recency_weight: Amount = 0.3
     embedding_model: str = MODEL
 
     def __post_init__(self) -> None:
@@ -293,18 +269,14 @@ class Search:
             raise ValueError("the weights do not sum to 1")
 
 
-@dataclass(frozen=True, kw_only=True)
+@validated_dataclass
 class Mcp:
     """The tools that other agents can use over MCP: none by default."""
 
-    tools: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        if unknown := sorted(set(self.tools) - set(SHARED)):
-            raise ValueError(f"there is no tool {unknown[0]!r} to share; choose from {', '.join(SHARED)}")
+    tools: Annotated[tuple[Shared, ...], _DISTINCT] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@validated_dataclass
 class Config:
     """All settings.
 
@@ -347,51 +319,10 @@ def load(place: str | Path) -> Config:
     path = Path(place)
     try:
         return from_mapping(tomllib.loads(path.read_text()))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+    except (OSError, ValueError, RecursionError) as problem:
         raise BadInput("config", f"cannot read {path}: {problem}", "give a TOML file") from None
 
 
 def from_mapping(settings: Mapping[str, Any]) -> Config:
     """Build settings from nested mappings. Raises BadInput naming the key."""
-    config: Config = _build(Config, settings, "")
-    return config
-
-
-def _build(kind: Any, settings: Any, at: str) -> Any:
-    if not isinstance(settings, Mapping):
-        raise BadInput(at or "config", "is not a table", "write a TOML table with its keys")
-    hints, keys = get_type_hints(kind), [key.name for key in fields(kind)]
-    if unknown := sorted(set(settings) - set(keys)):
-        raise BadInput(f"{at}{unknown[0]}", "is not a known key", choice(unknown[0], keys))
-    needed = [key.name for key in fields(kind) if key.default is MISSING and key.default_factory is MISSING]
-    if missing := [name for name in needed if name not in settings]:
-        raise BadInput(f"{at}{missing[0]}", "is missing", f"give {', '.join(needed)}")
-    values = {name: _value(hints[name], value, f"{at}{name}") for name, value in settings.items()}
-    try:
-        return kind(**values)
-    except (ValueError, LookupError) as problem:
-        raise BadInput(at.rstrip(".") or "config", str(problem)) from None
-
-
-def _value(hint: Any, value: Any, at: str) -> Any:
-    if is_dataclass(hint):
-        return _build(hint, value, f"{at}.")
-    if get_origin(hint) is dict:
-        due = get_args(hint)[1]
-        if is_dataclass(due) and isinstance(value, Mapping):
-            return {name: _build(due, table, f"{at}.{name}.") for name, table in value.items()}
-        if not isinstance(value, Mapping) or not {type(item) for item in value.values()} <= {due}:
-            values, example = ("texts", '"model"') if due is str else ("whole numbers", "200000")
-            raise BadInput(at, f"is not a table of {values}", f'write "name" = {example}')
-        return dict(value)
-    if get_origin(hint) is tuple:
-        if not isinstance(value, list) or not {type(item) for item in value} <= {get_args(hint)[0]}:
-            raise BadInput(at, "is not a list of texts", 'write ["…", "…"]')
-        return tuple(dict.fromkeys(value))
-    hint = next((kind for kind in get_args(hint) if kind is not NoneType), hint)
-    due = (int, float) if hint is float else (hint,)
-    if isinstance(value, bool) != (hint is bool) or not isinstance(value, due):
-        raise BadInput(at, f"{value!r} is not of type {hint.__name__}", "give a value of that type")
-    if hint in (int, float) and not 0 <= value < float("inf"):
-        raise BadInput(at, f"{value!r} is not an amount", "give a number that is 0 or more")
-    return hint(value)
+    return validate(Config, settings)

@@ -3,13 +3,11 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import field
-from typing import Annotated, Literal, NamedTuple, TypeVar, cast, dataclass_transform
-
-from pydantic import ConfigDict
-from pydantic.dataclasses import dataclass
+from typing import Annotated, Literal, NamedTuple, TypeVar, dataclass_transform
 
 from forge.records.spelling import PERCENT, Bounds, one_line, with_spellings
 from pitlake.errors import BadInput
+from pitlake.validation import validated_dataclass
 
 Category = Literal["macro_regime", "relative_value", "vol_surface", "event_driven", "flow_driven", "thematic"]
 Share = Annotated[float, Bounds(0, 1)]
@@ -59,8 +57,7 @@ def model(cls: type[Kind]) -> type[Kind]:
     cls.__annotations__ = {
         name: hint if name in ("id", "body") else with_spellings(hint) for name, hint in hints.items()
     }
-    config = ConfigDict(extra="forbid", defer_build=True)
-    return cast("type[Kind]", dataclass(frozen=True, kw_only=True, config=config)(cls))
+    return validated_dataclass(cls)
 
 
 @model

@@ -242,11 +242,11 @@ def test_a_file_imported_again_after_a_changed_contract_adds_no_fill(memory, lak
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
-        ({"CL": {"multiplier": 1000, "margin": 1}}, "contracts 'CL' is not a future; write future:CL or"),
+        ({"CL": {"multiplier": 1000, "margin": 1}}, "contracts.CL: 'CL' is not a future; write one such as future:CL"),
         ({"future:CL": {"margin": 1}}, "account.contracts.future:CL.multiplier: is missing"),
-        ({"future:CL": {"multiplier": 0, "margin": 1}}, "multiplier is 0; write what a point of one contract is worth"),
+        ({"future:CL": {"multiplier": 0, "margin": 1}}, "multiplier: is 0; it should be greater than 0"),
         ({"future:CL": {"multiplier": 1, "margin": 1, "currency": "EUX"}}, "currency: 'EUX' is not supported"),
-        ({"future:CL": {"multiplier": 1, "margin": -1}}, "-1 is not an amount"),
+        ({"future:CL": {"multiplier": 1, "margin": -1}}, "margin: is -1; it should be greater than or equal to 0"),
     ],
 )
 def test_an_impossible_contract_in_the_settings_is_refused_by_name(settings, problem):

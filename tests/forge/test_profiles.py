@@ -58,8 +58,8 @@ def test_the_full_profile_is_the_default_and_three_times_as_long(memory, tmp_pat
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
-        ({"profile": "tiny"}, "profile 'tiny' is unknown; write one of full, small"),
-        ({"control_trained_to": "2013"}, "control_trained_to '2013' is not a day such as 2013-12-31"),
+        ({"profile": "tiny"}, "model.profile: is 'tiny'; it should be 'full' or 'small'"),
+        ({"control_trained_to": "2013"}, "control_trained_to: '2013' is not a day; write one such as 2013-12-31"),
         ({"controll": "x"}, "model.controll: is not a known key"),
     ],
 )

@@ -226,10 +226,12 @@ def test_ask_prints_tokens_per_request_and_in_total(server, tmp_path, monkeypatc
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [
-        ({"compact_at": 0}, "compact_at 0 is not a share"),
-        ({"compact_at": 1.2}, "compact_at 1.2 is not a share; write a number above 0 and up to 1"),
-        ({"windows": {"openai:local": 0}}, "the window of openai:local is 0 tokens"),
-        ({"windows": {"openai:local": "8k"}}, 'is not a table of whole numbers; write "name" = 200000'),
+        ({"compact_at": 0}, "context.compact_at: is 0; it should be greater than 0"),
+        ({"compact_at": True}, "context.compact_at: is True; it should be a valid number"),
+        ({"two\nlines": 1}, r"context.'two\nlines': is not a known key"),
+        ({"compact_at": 1.2}, "compact_at: is 1.2; it should be less than or equal to 1"),
+        ({"windows": {"openai:local": 0}}, "windows.openai:local: is 0; it should be greater than or equal to 1"),
+        ({"windows": {"openai:local": "8k"}}, "windows.openai:local: is '8k'; it should be a valid integer"),
     ],
 )
 def test_an_invalid_context_setting_is_refused(settings, reason):
