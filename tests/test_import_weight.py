@@ -17,18 +17,9 @@ from tests.every import every
 ROOT = Path(pitlake.__file__).parents[1]
 OLDEST = (3, 9)
 HEAVY = {
-    "pyarrow",
-    "numpy",
-    "pandas",
-    "duckdb",
-    "deltalake",
-    "dagster",
-    "neo4j",
-    "requests",
+    "asyncio", "click", "dagster", "deltalake", "duckdb", "neo4j", "numpy", "pandas", "pyarrow", "pydantic", "requests",
     "rich",
-    "click",
-    "asyncio",
-}
+}  # fmt: skip
 
 PIT = "2024-02-15T16:00:00-05:00"
 ITEM = {"available_at": PIT, "available_at_source": "edgar_accepted"}

@@ -51,7 +51,7 @@ EXTRAS = {
     "alerts": ("apprise",),
     "excel": ("xlsxwriter",),
     "platform": ("dagster", "neo4j"),
-    "mcp": ("anyio", "jsonschema", "mcp", "mcp_types", "pydantic", "referencing", "starlette", "uvicorn"),
+    "mcp": ("anyio", "jsonschema", "mcp", "mcp_types", "referencing", "starlette", "uvicorn"),
     "iceberg": ("pyiceberg",),
     "postgres": ("psycopg2",),
     "report": (*_CALENDAR, "jinja2", "markupsafe"),
@@ -59,7 +59,7 @@ EXTRAS = {
     "sync": (*_CALENDAR, "great_expectations", "pandas", "selectolax"),
     "web": ("anyio", *_CALENDAR, "jinja2", "markupsafe", "starlette", "uvicorn"),
     "audit": (*_CALENDAR, "pandas"),
-    "forge": ("anthropic", *_CALENDAR, "genai_prices", "jinja2", "openai", "pydantic", "pydantic_ai", "yaml"),
+    "forge": ("anthropic", *_CALENDAR, "genai_prices", "jinja2", "openai", "pydantic_ai", "yaml"),
 }
 """Optional modules that commands need, by the extra of pitlake that installs them."""
 _GARBAGE = 50_000  # objects before a garbage collection, more than by default

@@ -8,8 +8,6 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from pitlake.errors import BadInput
-
 _STEP = re.compile(r"\{([A-Za-z_]\w*)\}|([^.\[\]{}]+)|(\[\])")
 
 
@@ -18,17 +16,15 @@ class NoSuchPlace(LookupError):
 
 
 class Place:
-    """A path, parsed once."""
+    """A path, parsed once. Raises ValueError for a text that is not a path."""
 
-    def __init__(self, text: str, field: str = "path") -> None:
+    def __init__(self, text: str) -> None:
         self._steps: list[tuple[str, str]] = []
         position = 0
         while position < len(text):
             shape = _STEP.match(text, position)
             if shape is None:
-                raise BadInput(
-                    field, f"{text!r} is not a path", "give a path such as data.results[] or bars.{symbol}[]"
-                )
+                raise ValueError(f"{text!r} is not a path; give one such as data.results[] or bars.{{symbol}}[]")
             key, name, _ = shape.groups()
             self._steps.append(("key", key) if key else ("name", name) if name else ("each", ""))
             position = shape.end()

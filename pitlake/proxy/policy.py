@@ -5,74 +5,79 @@ people to review. Tools, arguments and members of items that it does not name ar
 import hashlib
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import field
 from datetime import datetime, timedelta, tzinfo
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
-from typing import Any, get_origin
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import AfterValidator, BeforeValidator, Field, Strict, StrictStr
 
 from pitlake.clock import iso, micros
 from pitlake.errors import BadInput, choice
 from pitlake.gate.rules import COMPUTED, NEWEST_INPUT, PROOF
 from pitlake.proxy.paths import Place
 from pitlake.times import FORMATS, ISO, zone_named
+from pitlake.validation import pattern, validate, validated_dataclass
 
-JSON, JSON_BLOCKS = "json", "json_blocks"
-STRICT, STRICTEST, AS_PUBLISHED = "strict", "strictest", "as_published"
+Name = Annotated[StrictStr, Field(min_length=1)]
+Count = Annotated[int, Strict(), Field(ge=0)]
+Answer = Literal["json", "json_blocks"]
+Strictness = Literal["strict", "strictest", "as_published"]
+Source = Literal["provider_metadata", "time_series_timestamp"]
+JSON, JSON_BLOCKS = get_args(Answer)
+STRICT, STRICTEST, AS_PUBLISHED = get_args(Strictness)
 VALUE = "value"
-SOURCES = ("provider_metadata", "time_series_timestamp")
 BASIS = "available_at_basis"
 OWN_NAMES = frozenset((*PROOF, COMPUTED, NEWEST_INPUT, BASIS))
 FORWARD_NAMES = ("date", "instant", "epoch", "epoch_ms")
-_LAG = re.compile(r"(\d{1,6}) ?(second|minute|hour|day|week)s?")
+_LAG = r"(\d{1,6}) ?(second|minute|hour|day|week)s?"
 _TEMPLATE = re.compile(r"\{([a-z_]*)\}")
 _REVIEW = "correct the policy, or draft one with --learn"
 
 
-def wrong(place: str, problem: str, next_step: str = _REVIEW) -> BadInput:
-    """Return the error for a fault of a policy."""
-    return BadInput("policy", f"{place} {problem}", next_step)
+def _as_tuple(setting: Any) -> Any:
+    return (setting,) if isinstance(setting, str) else tuple(setting) if isinstance(setting, list) else setting
 
 
-@dataclass(frozen=True, kw_only=True)
+JsonPath = Annotated[StrictStr, AfterValidator(lambda text: Place(text) and text)]
+Paths = Annotated[tuple[JsonPath, ...], Strict(), BeforeValidator(_as_tuple)]
+Texts = Annotated[tuple[StrictStr, ...], Strict(), BeforeValidator(_as_tuple)]
+
+
+@validated_dataclass
 class Pages:
     """The paging of a tool: the argument for the next page, and the path `next` of its value in the last answer.
 
     Without `next` pages are counted: `first`, then `step` more for each page, until a page has no items.
     """
 
-    argument: str
-    next: str = ""
-    first: int = 0
-    step: int = 1
+    argument: Name
+    next: JsonPath = ""
+    first: Count = 0
+    step: Annotated[Count, Field(ge=1)] = 1
 
     def __post_init__(self) -> None:
-        """Refuse invalid values."""
-        if not self.argument or self.first < 0 or self.step < 1 or (self.next and (self.first, self.step) != (0, 1)):
-            raise ValueError("no way to page")
+        if self.next and (self.first, self.step) != (0, 1):
+            raise ValueError("next and counted pages exclude each other; leave out next, or first and step")
 
     @cached_property
     def place(self) -> Place | None:
         """Return the path of the value that requests the next page; None if pages are counted."""
-        return Place(self.next, "pages.next") if self.next else None
+        return Place(self.next) if self.next else None
 
 
-@dataclass(frozen=True, kw_only=True)
+@validated_dataclass
 class Limit:
     """The argument for the number of items in an answer. The server is always asked for `most`."""
 
-    argument: str
-    most: int
-
-    def __post_init__(self) -> None:
-        """Refuse invalid values."""
-        if not self.argument or self.most < 1:
-            raise ValueError("no limit")
+    argument: Name
+    most: Annotated[Count, Field(ge=1)]
 
 
-@dataclass(frozen=True, kw_only=True)
+@validated_dataclass
 class ToolPolicy:
     """The policy of one tool.
 
@@ -97,55 +102,45 @@ class ToolPolicy:
         pages, limit: How the tool pages, and how it limits the number of items.
     """
 
-    items: str = ""
-    published: tuple[str, ...] = ()
-    fields: tuple[str, ...] = ()
-    arguments: tuple[str, ...] = ()
-    required: tuple[str, ...] = ()
-    bind: Mapping[str, str] = field(default_factory=dict)
-    fixed: Mapping[str, Any] = field(default_factory=dict)
-    answer: str = JSON
-    format: str = ISO
-    timezone: str = ""
-    lag: str = ""
-    business_dates: tuple[str, ...] = ()
-    texts: str = STRICT
-    key: tuple[str, ...] = ()
-    content: tuple[str, ...] = ()
-    source: str = SOURCES[0]
+    items: JsonPath = ""
+    published: Paths = ()
+    fields: Texts = ()
+    arguments: Texts = ()
+    required: Texts = ()
+    bind: dict[StrictStr, StrictStr] = field(default_factory=dict)
+    fixed: dict[StrictStr, Any] = field(default_factory=dict)
+    answer: Answer = JSON
+    format: StrictStr = ISO
+    timezone: StrictStr = ""
+    lag: Annotated[StrictStr, pattern(f"({_LAG})?", "a duration", '"1 day" or "90 minutes"')] = ""
+    business_dates: Texts = ()
+    texts: Strictness = STRICT
+    key: Texts = ()
+    content: Texts = ()
+    source: Source = "provider_metadata"
     pages: Pages | None = None
     limit: Limit | None = None
 
     def __post_init__(self) -> None:
-        """Refuse invalid values."""
         for name in ("published", "fields"):
             if not getattr(self, name):
-                raise wrong(
-                    name, "is empty", "published names the dates of an item, and fields its members that are passed on"
-                )
-        for name, allowed in (
-            ("answer", (JSON, JSON_BLOCKS)),
-            ("texts", (STRICT, STRICTEST, AS_PUBLISHED)),
-            ("source", SOURCES),
-        ):
-            if getattr(self, name) not in allowed:
-                raise wrong(name, f"is {getattr(self, name)!r}", f"give one of {', '.join(allowed)}")
+                raise ValueError(f"{name} is empty; published names an item's dates, and fields its members to pass on")
         if self.format not in FORMATS and "%" not in self.format:
-            raise wrong("format", f"is {self.format!r}", f"give {', '.join(FORMATS)} or a format such as %d.%m.%Y")
+            raise ValueError(f"format is {self.format!r}; give {', '.join(FORMATS)} or a format such as %d.%m.%Y")
         if own := OWN_NAMES.intersection(self.fields):
-            raise wrong("fields", f"has {min(own)}, which the proxy writes itself", "leave it out")
+            raise ValueError(f"fields has {min(own)}, which the proxy writes itself; leave it out")
         taken = [*self.arguments, *self.set_by_proxy]
         if twice := {name for name in taken if taken.count(name) > 1}:
-            raise wrong(min(twice), "is an argument twice", "let the caller give it, bind it, or fix it; choose one")
+            raise ValueError(f"{min(twice)} is an argument twice; let the caller give it, bind it, or fix it")
         if missing := set(self.required) - set(self.arguments):
-            raise wrong(f"required has {min(missing)}, which arguments", "has not")
+            raise ValueError(f"required has {min(missing)}, which arguments has not; {_REVIEW}")
         if self.is_list and "cursor" in self.arguments:
-            raise wrong("arguments", "has cursor, which pages through answers", "leave it out")
+            raise ValueError("arguments has cursor, which pages through answers; leave it out")
         for template in self.bind.values():
             names = _TEMPLATE.findall(template)
             if not names or set(names) - set(FORWARD_NAMES):
-                raise wrong("bind", f"has {template!r}", "write {date}, {instant}, {epoch} or {epoch_ms} into it")
-        _ = (self.zone, self.delay, self.item_place, self.published_places, self.pages and self.pages.place)
+                raise ValueError(f"bind has {template!r}; write {{date}}, {{instant}}, {{epoch}} or {{epoch_ms}}")
+        _ = self.zone
 
     @property
     def is_list(self) -> bool:
@@ -159,32 +154,26 @@ class ToolPolicy:
 
     @cached_property
     def zone(self) -> tzinfo | None:
-        """Return the zone of times without one. Raises BadInput."""
+        """Return the zone of times without one."""
         try:
             return zone_named(self.timezone) if self.timezone else None
         except LookupError:
-            raise wrong(
-                "timezone", f"{self.timezone!r} is not a time zone", "give a time zone such as America/New_York"
-            ) from None
+            raise ValueError(f"timezone {self.timezone!r} is not a time zone; give one such as Asia/Tokyo") from None
 
     @cached_property
     def delay(self) -> timedelta:
-        """Return the lag. Raises BadInput."""
-        if not self.lag:
-            return timedelta()
-        parts = _LAG.fullmatch(self.lag)
-        if parts is None:
-            raise wrong("lag", f"{self.lag!r} is not a duration", 'give a duration such as "1 day" or "90 minutes"')
-        return timedelta(**{f"{parts[2]}s": int(parts[1])})
+        """Return the lag."""
+        parts = re.fullmatch(_LAG, self.lag)
+        return timedelta(**{f"{parts[2]}s": int(parts[1])}) if parts else timedelta()
 
     @cached_property
     def item_place(self) -> Place:
-        return Place(self.items, "policy items")
+        return Place(self.items)
 
     @cached_property
     def published_places(self) -> tuple[Place, ...]:
         """Return the paths of an item's publication dates."""
-        return tuple(Place(path, "policy published") for path in self.published)
+        return tuple(Place(path) for path in self.published)
 
     @cached_property
     def ignored(self) -> frozenset[str]:
@@ -207,13 +196,14 @@ class ToolPolicy:
         return {**self.fixed, **filled, **counts, **most}
 
 
-@dataclass(frozen=True, kw_only=True)
+@validated_dataclass
 class Policy:
     """The policy of one server: the tools that may be called, each with its own policy."""
 
-    server: str
-    tools: Mapping[str, ToolPolicy]
-    text: str = ""
+    server: Annotated[StrictStr, pattern(r"[A-Za-z0-9][\w.-]{0,59}", "a short name", "brave-search")]
+    tools: dict[StrictStr, ToolPolicy] = field(default_factory=dict)
+    reviewed: bool = True
+    text: str = field(default="", init=False)
 
     @cached_property
     def sha256(self) -> str:
@@ -245,68 +235,17 @@ def parse(text: str) -> Policy:
     """Parse a policy from TOML text. Raises BadInput."""
     try:
         members = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as fault:
-        raise wrong("the file", f"is not TOML ({fault})") from None
-    if unknown := members.keys() - {"server", "tools", "reviewed"}:
-        raise wrong("the file", f"has {min(unknown)!r}", "it has server, reviewed and tools")
-    if members.get("reviewed") is not True:
-        raise wrong("the file", "is a draft", "read it, correct it, and write reviewed = true at its top")
-    server, tools = members.get("server"), members.get("tools")
-    if not isinstance(server, str) or not re.fullmatch(r"[A-Za-z0-9][\w.-]{0,59}", server):
-        raise wrong("server", "is not a short name", 'write a name such as server = "brave-search"')
-    if not isinstance(tools, dict) or not tools:
-        raise wrong("tools", "names no tool", "write a table such as [tools.search]")
-    return Policy(server=server, text=text, tools={name: _tool(name, members) for name, members in tools.items()})
-
-
-def _tool(name: str, members: Any) -> ToolPolicy:
-    if not isinstance(members, dict):
-        raise wrong(f"tools.{name}", "is not a table", "write a table such as [tools.search]")
-    try:
-        return from_members(members)
-    except BadInput as fault:
-        raise BadInput("policy", f"tools.{name}: {fault.problem}", fault.next_step) from None
+        policy = validate(Policy, members, "policy.") if members.get("reviewed") is True else None
+    except (ValueError, RecursionError) as fault:
+        raise BadInput("policy", f"the file is not TOML ({fault})", _REVIEW) from None
+    if policy is None:
+        raise BadInput("policy", "the file is a draft", "read it, correct it, and write reviewed = true at its top")
+    if not policy.tools:
+        raise BadInput("policy", "tools names no tool", "write a table such as [tools.search]")
+    object.__setattr__(policy, "text", text)
+    return policy
 
 
 def from_members(members: Mapping[str, Any]) -> ToolPolicy:
     """Return a tool's policy from the values of its lines, as in TOML or Python. Raises BadInput."""
-    kinds = {attribute.name: get_origin(attribute.type) for attribute in fields(ToolPolicy)}
-    checked: dict[str, Any] = {}
-    for name, setting in members.items():
-        if name not in kinds:
-            raise wrong("a line", f"names {name!r}", choice(name, kinds))
-        checked[name] = _member(name, kinds[name], setting)
-    return ToolPolicy(**checked)
-
-
-def _member(name: str, kind: Any, setting: Any) -> Any:
-    if name == "pages":
-        return _part(Pages, name, setting, 'write pages = {argument = "cursor", next = "next_cursor"}')
-    if name == "limit":
-        return _part(Limit, name, setting, 'write limit = {argument = "limit", most = 100}')
-    if kind is tuple:
-        setting = [setting] if isinstance(setting, str) else setting
-        if not isinstance(setting, list | tuple) or not _texts(setting):
-            raise wrong(name, "is not a list of texts", f'write {name} = ["…"]')
-        return tuple(setting)
-    if kind is Mapping:
-        if not isinstance(setting, Mapping) or (name == "bind" and not _texts(setting.values())):
-            raise wrong(name, "is not a table", f'write {name} = {{argument = "…"}}')
-        return dict(setting)
-    if not isinstance(setting, str):
-        raise wrong(name, "is not a text", f'write {name} = "…"')
-    return setting
-
-
-def _part(kind: Any, name: str, setting: Any, next_step: str) -> Any:
-    expected = {part.name: part.type for part in fields(kind)}
-    try:
-        if all(type(value) is expected[member] for member, value in setting.items()):
-            return kind(**setting)
-    except (AttributeError, KeyError, TypeError, ValueError):
-        pass
-    raise wrong(name, "does not have the right members", next_step)
-
-
-def _texts(members: Iterable[Any]) -> bool:
-    return all(isinstance(member, str) for member in members)
+    return validate(ToolPolicy, dict(members), "policy.")

@@ -29,7 +29,7 @@ MODULES = {"psycopg2_binary": "psycopg2", "pyyaml": "yaml", "pydantic_ai_slim": 
 """The modules of distributions with other names."""
 SOON = 60
 """The most seconds from a user's file to the first answer."""
-LIGHT = 450 << 20
+LIGHT = 460 << 20
 """The most bytes on disk that an installation takes, including libraries."""
 
 

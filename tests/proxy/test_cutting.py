@@ -211,7 +211,11 @@ def test_arguments_that_bound_time_are_filled_in():
         ({"required": ["q"]}, "required"),
         ({"pages": {"next": "x"}}, "pages"),
         ({"texts": "loose"}, "texts"),
-        ({"published": 7}, "list of texts"),
+        ({"published": 7}, "published: is 7; it should be a list"),
+        ({"fields": {"title"}}, "fields: is {'title'}; it should be a list"),
+        ({"items": b"results"}, "items: is b'results'; it should be a valid string"),
+        ({"limit": {"argument": "n", "most": True}}, "limit.most: is True; it should be a valid integer"),
+        ({"two\nlines": 1}, "^policy.'two.+lines': is not a known key"),
     ],
 )
 def test_an_inconsistent_policy_is_refused(change, complaint):
@@ -224,6 +228,7 @@ def test_an_inconsistent_policy_is_refused(change, complaint):
     [
         ("server = ", "not TOML"),
         ('server = "x"\n[tools.a]', "draft"),
+        (f"reviewed = true\nserver = {hex(16**5000)}", "not TOML .*digits"),
         ('server = "x"\nreviewed = true', "names no tool"),
         ('server = "x y"\nreviewed = true\n[tools.a]', "short name"),
         ('server = "x"\nreviewed = true\nfoo = 1', "foo"),
