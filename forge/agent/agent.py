@@ -99,7 +99,7 @@ class Agent:
     backtest: tuple[Tape, ...] = ()
     """The tapes of all runs that share the budget of a backtest."""
     trained_to: str = ""
-    """The last day of the training data of all its models, if the settings state it."""
+    """The last day of the training data of all its models, if the settings give it."""
 
     async def ask(
         self,
@@ -126,7 +126,7 @@ class Agent:
             on_progress: Called with a line of text for each step.
 
         Raises:
-            BadInput: The decision has another question or memory, or is being decided already.
+            BadInput: The decision has a different question or memory, or is already being decided.
             NoModel: A model is needed and none is configured. The turn is recorded as failed.
             ModelFailed: A model did not answer. The turn is recorded as failed.
         """

@@ -28,7 +28,7 @@ SHOWN_CALL = (
 )
 TRIES = 2
 """How often a model may try a call of its plan."""
-COMPACTED = "[compacted: see the answer of compact]"
+COMPACTED = "[compacted: see the result of compact]"
 SHORTENED = "[shortened: read the file, or call the tool with less, to see more]"
 SHORT = 400
 SHOWN = 12
@@ -36,7 +36,7 @@ SHOWN = 12
 
 @dataclass(frozen=True)
 class LoopLimits:
-    """The limits of a loop. turns: the maximum number of requests to the model; repeats: that of identical calls."""
+    """The limits of a loop. turns: the most requests to the model. repeats: the most identical calls."""
 
     turns: int = 40
     repeats: int = 3

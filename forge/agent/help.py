@@ -31,7 +31,7 @@ QUERIES = "queries"
 MOST_NAMES = 200
 SPELLING = (
     "One field per line, then ---, then free Markdown. Fields marked * are required. `60%` and `0.6` are the same "
-    "share, `1%` is 1.0 where a number is in percent; lists and structures may be JSON or YAML; days are 2024-06-28."
+    "share. `1%` is 1.0 if the unit is percent. Lists and structures may be JSON or YAML. Write dates as 2024-06-28."
 )
 _NAMES = {
     "macro_observations": "SELECT DISTINCT series_id FROM macro_observations",
@@ -167,7 +167,7 @@ def sources_line(own_providers: ProviderLines = ()) -> str:
 
 
 class Contents:
-    """The contents of some datasets as of an instant: row counts, newest instants, and names that a call can use."""
+    """The contents of some datasets as of an instant: row counts, newest instants, and names to use in a call."""
 
     def __init__(self, at: At, datasets: Iterable[str]) -> None:
         self._at, self._datasets = at, sorted(datasets)

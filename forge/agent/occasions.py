@@ -9,7 +9,7 @@ from forge.core.config import Schedules
 from forge.fs import ForgeFS
 
 RETROSPECTIVE = "weekly_retrospective"
-"""The occasion after which changes of skills are proposed."""
+"""The occasion after which changes to skills are proposed."""
 ALERT = "alert"
 OCCASIONS = {
     "morning_review": (

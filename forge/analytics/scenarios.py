@@ -37,7 +37,7 @@ def _paths(above: str, chance: float, branches: Sequence[Branch]) -> list[tuple[
     if any(not 0 <= branch.probability <= 1 for branch in branches):
         raise BadInput("probability", f"one of {above or 'the tree'} is not between 0 and 1", "give fractions")
     if not isclose(fsum(branch.probability for branch in branches), 1, abs_tol=1e-9):
-        raise BadInput("probability", f"those of {above or 'the tree'} do not sum to 1", "list all scenarios")
+        raise BadInput("probability", f"probabilities of {above or 'the tree'} do not sum to 1", "list all scenarios")
     paths = []
     for branch in branches:
         name = f"{above} / {branch.name}" if above else branch.name

@@ -1,6 +1,6 @@
 """`pitlake forge …`. Answers go to stdout, progress goes to stderr.
 
-Without a model, a command that needs one fails with exit code 2 and names the setting. Other commands need no model.
+Without a model, a command that needs one names the setting and exits with code 2. Other commands need no model.
 """
 
 import json
@@ -190,7 +190,7 @@ def why(decision: str, form: str) -> None:
 )
 @lake_option
 def demo(into: Path | None, lake: str | None) -> None:
-    """Play a scripted story on the lake of `make demo`.
+    """Run a scripted story on the lake of `make demo`.
 
     No model is called and nothing leaves this machine.
     """

@@ -91,7 +91,7 @@ def restore(name: str, reason: str) -> None:
 @click.command()
 @click.argument("entry", type=click.Choice(ENTRIES))
 @click.argument("amount", type=float)
-@click.option("--on", "day", type=DAY, help="Day from which it counts [default: today].")
+@click.option("--on", "day", type=DAY, help="Day on which it takes effect [default: today].")
 @click.option("--ticker", default="", help="Ticker of the position that a borrow or a loss is for.")
 @click.option("--reason", required=True, help="The reason, which is stored with the entry.")
 def cash(entry: Any, amount: float, day: datetime | None, ticker: str, reason: str) -> None:

@@ -1,4 +1,4 @@
-"""Changes of the book by the PM: `pitlake forge close | adjust | constrain`."""
+"""Changes to the book by the PM: `pitlake forge close | adjust | constrain`."""
 
 import getpass
 from datetime import datetime

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 
 class _Day(click.DateTime):
-    """A day of the calendar."""
+    """A calendar date."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter:
-            self.fail(f"{value!r} is not a day of the calendar; write it as 2024-06-28", param, ctx)
+            self.fail(f"{value!r} is not a calendar date; write dates as YYYY-MM-DD, such as 2024-06-28", param, ctx)
 
 
 DAY = _Day(["%Y-%m-%d"])
@@ -80,7 +80,7 @@ def approvals(form: str, lake: str | None) -> None:
         return
     lessons = waiting_lessons(memory)
     for item in waiting:
-        first = f"approved by {', '.join(item.approved_by)}; a second person has to\n" if item.approved_by else ""
+        first = f"approved by {', '.join(item.approved_by)}; a second person must approve\n" if item.approved_by else ""
         review = f"{item.review.verdict} ({item.review.id})" if item.review else "this content has no review"
         click.echo(f"{indent(render(item.expression), '  ')}\nreview: {review}\nhash: {item.sha256}")
         click.echo("\n".join(_effects(item)))
@@ -147,7 +147,7 @@ def approve(name: str, sha256: str | None, lake: str | None, by: str | None, con
         last = door.approve(memory, name, typed, user, limits, confirmed=confirm, approvers=approvers)
     memory.flush()
     click.echo(
-        f"{name} is approved: {typed}" if last else f"{name} is approved by {user}; a second person has to: {typed}"
+        f"{name} is approved: {typed}" if last else f"{user} approved {name}; a second person must approve it: {typed}"
     )
 
 

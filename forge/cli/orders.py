@@ -28,7 +28,7 @@ def own_view(file: Path | None, name: str) -> None:
 
 @click.command()
 @click.argument("name", metavar="NAME")
-@click.option("--reason", default="", help="The reason, which the answer states [default: none].")
+@click.option("--reason", default="", help="The reason, which the output shows [default: none].")
 def stop(name: str, reason: str) -> None:
     """Stop a running decision or backtest, by its name.
 

@@ -10,12 +10,12 @@ from forge.cli.memories import own_desk
 
 @click.group()
 def skills() -> None:
-    """Review and approve changes of skills that lessons suggest."""
+    """Review and approve changes to skills that lessons suggest."""
 
 
 @skills.command()
 def propose() -> None:
-    """Propose changes of skills from lessons that agree.
+    """Propose changes to skills from lessons that agree.
 
     A proposal needs at least five lessons from three weeks, and none that disagrees. The proposal model writes it. The
     exit code is 1 if the model wrote no proposal for a claim.
@@ -115,7 +115,7 @@ def reject(name: str, sha256: str, reason: str) -> None:
 @skills.command()
 @click.argument("skill")
 def rollback(skill: str) -> None:
-    """Undo the last change of a skill."""
+    """Undo the last change to a skill."""
     from forge.evolution.approve import rollback as rolled_back
 
     own = own_desk()

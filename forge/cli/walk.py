@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Split the period into independent runs, each with its own memory.",
 )
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Run this many runs at once.")
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Run this many runs in parallel.")
 @click.option(
     "--masked",
     is_flag=True,

@@ -17,7 +17,7 @@ _RUN = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
 @dataclass(frozen=True)
 class Clock:
-    """A named clock. name: `live` or `simulated:<run>`; now: returns the current instant in UTC."""
+    """A named clock. name: `live` or `simulated:<run>`. now: returns the current instant in UTC."""
 
     name: str
     now: Callable[[], datetime]

@@ -74,7 +74,7 @@ class Approvers:
 
 @validated_dataclass
 class Contract:
-    """A futures contract. multiplier: the value of a point; margin: margin per contract; both in its currency."""
+    """A futures contract. multiplier: the value of a point. margin: margin per contract. Both in its currency."""
 
     multiplier: Annotated[Amount, Field(gt=0)]
     margin: Amount

@@ -1,4 +1,4 @@
-"""Reads the PM's CSV files. An error names the line and the next step."""
+"""Reads the PM's CSV files. An error gives the line and the next step."""
 
 import csv
 from collections.abc import Mapping, Sequence

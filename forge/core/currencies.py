@@ -13,7 +13,7 @@ SERIES = {
 
 
 def read_currency(text: str) -> str:
-    """Return a typed currency in the spelling of fills, "" for USD. Raises BadInput for a currency without a series."""
+    """Return a typed currency as fills write it, "" for USD. Raises BadInput for a currency without a series."""
     currency = text.strip().upper()
     if currency not in ("", USD, *SERIES):
         raise BadInput("currency", f"{text.strip()[:10]!r} is not supported", choice(currency, (USD, *SERIES)))

@@ -6,7 +6,7 @@ BadInput (pitlake)
 ├── RecordUnreadable    a text is not a record of the kind that its path requires; `line` says where
 ├── ContentRefused      a text that the gate refuses or that can't be stored; `line` says where
 ├── Stale               a path changed since the caller read it
-├── CallDiffers         a call id was used before with other content
+├── CallDiffers         a call id was used before with different content
 ├── ApprovalNeeded      an Expression was written as active, which only the PM can do
 ├── PositionHeld        an agent wrote to an Expression that is held
 └── GuardrailsBroken    an Expression breaks risk limits; `lines` says which and why
@@ -33,7 +33,7 @@ class NotThere(BadInput):
 
 
 class _AtLine(BadInput):
-    """A fault in one line of a text. `line` counts from 1."""
+    """A fault in one line of a text. `line` starts at 1."""
 
     def __init__(self, line: int, problem: str, next_step: str = "") -> None:
         self.line = line
@@ -52,7 +52,7 @@ class LineFault(NamedTuple):
 
 
 class RecordUnreadable(_AtLine):
-    """A text is not a record of the kind that its path requires. others: further faults, in the order of lines."""
+    """A text is not a record of the kind that its path requires. others: the other faults, in the order of lines."""
 
     def __init__(self, line: int, problem: str, next_step: str = "", others: Sequence[LineFault] = ()) -> None:
         super().__init__(line, problem, "\n".join([next_step, *map(str, others)]) if others else next_step)
@@ -76,10 +76,10 @@ class Stale(BadInput):
 
 
 class CallDiffers(BadInput):
-    """A call id was used before with other content."""
+    """A call id was used before with different content."""
 
     def __init__(self, call_id: str) -> None:
-        super().__init__("call_id", f"{call_id!r} was already used for another content", "give each call its own id")
+        super().__init__("call_id", f"{call_id!r} was already used for different content", "give each call its own id")
 
 
 class ApprovalNeeded(BadInput):

@@ -43,7 +43,7 @@ class SkillMeta:
 
 @dataclass(frozen=True)
 class LoadedSkill:
-    """A whole skill. templates, references: file name to text; scripts: file name to how to run it."""
+    """A whole skill. templates, references: file name to text. scripts: file name to how to run it."""
 
     name: str
     prompt: str
@@ -68,7 +68,7 @@ class SkillLoader:
         self.index = dict(sorted({meta.name: meta for meta in skills}.items()))
 
     def resolve_name(self, name: str) -> str:
-        """Return a skill's name, given the name or its spelling with underscores."""
+        """Return a skill's name, given the name with hyphens or underscores."""
         return name.replace("_", "-")
 
     def meta(self, name: str) -> SkillMeta:

@@ -97,7 +97,7 @@ class Diverged(PitlakeError):
 
 
 class Step(NamedTuple):
-    """One recorded step. request: canonical JSON; answer: text."""
+    """One recorded step. request: canonical JSON. answer: text."""
 
     lane: str
     step: int
@@ -153,7 +153,7 @@ class Tape:
         """
         with self._locked(digest(decision), blocking=False) as file:
             if file is None:
-                raise BadInput("decision", f"{decision[:SHOWN]} is being decided already", "wait until it is answered")
+                raise BadInput("decision", f"{decision[:SHOWN]} is already being decided", "wait until it is answered")
             yield
             file.unlink(missing_ok=True)
 
@@ -229,7 +229,7 @@ class Tape:
             return [Used(*row) for row in connection.execute(_UNANSWERED, (since.timestamp(), until.timestamp()))]
 
     def sent(self, since: datetime, until: datetime) -> list[Used]:
-        """Return the tokens of requests that were sent in an interval, whatever the instants of their decisions."""
+        """Return the tokens of requests that were sent in an interval, regardless of their decisions' instants."""
         with self._open() as connection:
             return [Used(*row) for row in connection.execute(_SENT, (since.timestamp(), until.timestamp()))]
 

@@ -1,4 +1,4 @@
-"""The scripted answers of the demo's models: each role is a function of its request and its tools' results."""
+"""Scripted answers for the demo's models: each role is a function of its request and its tools' results."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence

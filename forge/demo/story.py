@@ -42,14 +42,14 @@ BOOK = Portfolio(id="state", gross=100.0, net=20.0, duration=2.0, factor_exposur
 
 
 def play(home: Path, lake: Lake, on_line: Callable[[str], None]) -> str:
-    """Play the story and return the last decision's name. home: an empty folder for memory and tape; lake: a lake with
+    """Run the story and return the last decision's name. home: an empty folder for memory and tape. lake: a lake with
     the GDP of 2014.
 
     Raises BadInput for a lake without this GDP or a folder in use, Diverged if a replay differs.
     """
     tape = Tape(home / "forge-tape.sqlite")
     if tape.decisions():
-        raise BadInput("into", f"{home} holds decisions already", "name an empty folder")
+        raise BadInput("into", f"{home} already contains decisions", "name an empty folder")
     on_line(
         "Forge with scripted answers in place of a model. It shows that the parts work together, not good judgement."
     )

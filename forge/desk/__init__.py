@@ -80,12 +80,12 @@ class Desk:
         return Tape(walked if self.run and walked.exists() else f"{self.beside}-tape.sqlite")
 
     def check_capital(self) -> None:
-        """Raise BadInput if the settings state no capital."""
+        """Raise BadInput if the settings contain no capital."""
         if self.config.account.capital is None:
             raise BadInput("account.capital", "is not set", f"write [account] capital = 1000000 to {self.settings}")
 
     def open_account(self, memory: Memory) -> None:
-        """Open a memory's account if it is not open and the settings state a capital."""
+        """Open a memory's account if it is not open and the settings contain a capital."""
         if not self.run:
             settings = self.config.account
             open_account(memory, settings.capital, settings.financing_rate, settings.contracts)
@@ -150,7 +150,7 @@ class Desk:
         last_day = settings.control_trained_to
         day = date.fromisoformat(last_day) if last_day else named_model(settings.control, lake).trained_to
         if day is None:
-            problem = f"nothing states when the training of {settings.control} ended"
+            problem = f"the end of the training of {settings.control} is unknown"
             raise BadInput(
                 "model.control_trained_to", problem, f'write control_trained_to = "2013-12-31" to {self.settings}'
             )

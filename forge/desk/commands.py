@@ -73,7 +73,7 @@ def add_fills(
         The number of new fills, and the reasons why some are not booked or not in the book.
 
     Raises:
-        BadInput: The settings state no capital, a line is invalid or not on the ticket, or the lake has no rate for a
+        BadInput: The settings contain no capital, a line is invalid or not on the ticket, or the lake has no rate for a
             line's currency. In these cases nothing is booked.
     """
     memory.journal.require_writable()

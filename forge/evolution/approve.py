@@ -26,7 +26,7 @@ def approve(memory: Memory, name: str, sha256: str, by: str, own: Path, untested
     """Apply a proposal.
 
     sha256: the hash of the changed skill's folder. own: the PM's folder of skills. untested: the reason to apply it
-    without a passed test. Raises BadInput, which states the missing requirement; nothing is changed in that case.
+    without a passed test. Raises BadInput, which gives the missing requirement; nothing is changed in that case.
     """
     remembered, row, proposal = _waiting(memory, name, sha256)
     place = SkillLoader(own).meta(proposal.skill).path
@@ -51,7 +51,7 @@ def approve(memory: Memory, name: str, sha256: str, by: str, own: Path, untested
 def reject(memory: Memory, name: str, sha256: str, by: str, reason: str) -> Proposal:
     """Reject exactly one content of a proposal. The same lessons do not lead to it again.
 
-    Raises BadInput if the proposal is not pending or has another hash, or if no reason is given.
+    Raises BadInput if the proposal is not pending or has a different hash, or if no reason is given.
     """
     reason = read_reason(reason)
     remembered, row, proposal = _waiting(memory, name, sha256)
@@ -77,12 +77,12 @@ def _waiting(memory: Memory, name: str, sha256: str) -> tuple[Remembered, Row, P
     if proposal.status != "pending":
         raise BadInput("id", f"{name} is {proposal.status}, not pending", "see pitlake forge skills proposals")
     if sha256 != proposal.sha256:
-        raise BadInput("hash", f"{name} has another hash", "read it again: pitlake forge skills proposals")
+        raise BadInput("hash", f"{name} has a different hash", "read it again: pitlake forge skills proposals")
     return remembered, row, proposal
 
 
 def rollback(memory: Memory, skill: str, by: str, own: Path) -> str:
-    """Undo the last change of a skill and withdraw its approval. Return the skill's hash, as `undo` does.
+    """Undo the last change to a skill and withdraw its approval. Return the skill's hash, as `undo` does.
 
     Raises BadInput if there is nothing to undo.
     """

@@ -15,7 +15,7 @@ APPLIED: Final = "applied"
 
 
 class SkillChange(NamedTuple):
-    """A change of a skill. before, after: hashes of its folder. proposal: the proposal applied or rolled back."""
+    """A change to a skill. before, after: hashes of its folder. proposal: the proposal applied or rolled back."""
 
     at: datetime
     skill: str
@@ -28,8 +28,8 @@ class SkillChange(NamedTuple):
 class InForce:
     """A skill as of an instant.
 
-    sha256: the hash of its folder. ours: whether the skill equals the built-in one. change: the change that created
-    this version; None if no proposal did.
+    sha256: the hash of its folder. ours: whether the skill is the same as the built-in one. change: the change that
+    created this version; None if no proposal did.
     """
 
     name: str
@@ -40,7 +40,7 @@ class InForce:
 
 
 def changes(remembered: Remembered) -> list[SkillChange]:
-    """Return every change of a skill, oldest first."""
+    """Return every change to a skill, oldest first."""
     dated_changes = []
     for path in remembered.paths(FOLDER):
         applied = False

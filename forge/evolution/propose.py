@@ -82,7 +82,7 @@ def _same_claims(lessons: list[_Lesson], least: float) -> list[list[_Lesson]]:
     """Return lessons grouped by claim. A lesson joins a group if its mean similarity to the group is at least `least`.
 
     A claim and its opposite are similar; a lesson's stance tells them apart. Without an embedding model, only claims
-    with the same spelling are grouped.
+    with the same wording are grouped.
     """
     texts = [" ".join(lesson.record.claim.casefold().split()) for lesson in lessons]
     if find_spec("wordllama"):

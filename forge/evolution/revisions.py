@@ -52,7 +52,7 @@ def apply(place: Path, own: Path, file: str, text: str, expected: str) -> None:
 
 
 def undo(own: Path, skill: str) -> str:
-    """Undo the last change of a skill. Return the skill's hash, or `none` if only the built-in skill is left.
+    """Undo the last change to a skill. Return the skill's hash, or `none` if only the built-in skill is left.
 
     Raises BadInput if there is nothing to undo.
     """

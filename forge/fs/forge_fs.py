@@ -1,6 +1,6 @@
 """ForgeFS: the reads and writes of a turn, by path. Each root has its backend.
 
-Reads see the turn's memory. Writes go through the journal and are visible at once.
+Reads see the turn's memory. Writes go through the journal and are visible immediately.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ class Backend(Protocol):
 class Written(NamedTuple):
     """The result of a write.
 
-    path: the path with the assigned id. rows: the rows of the write and its effects. notes: the spellings that needed
+    path: the path with the assigned id. rows: the rows of the write and its effects. notes: the values that needed
     interpretation.
     """
 
@@ -44,7 +44,7 @@ class Written(NamedTuple):
 
 
 class ReadFS:
-    """The files of one turn, read-only. skills: the PM's folder of skills; help_pages: the files of /help.
+    """The files of one turn, read-only. skills: the PM's folder of skills. help_pages: the files of /help.
 
     Every method raises PathRefused for an invalid path.
     """
@@ -69,7 +69,7 @@ class ReadFS:
         return text
 
     def read_lines(self, path: str, start: int, end: int) -> str:
-        """Return lines `start` to `end`, counted from 1, inclusive. Raises NotThere."""
+        """Return lines `start` to `end`, inclusive; the first line is 1. Raises NotThere."""
         return "\n".join(self.read_file(path).split("\n")[start - 1 : end])
 
     def list_dir(self, path: str, query: str | None = None) -> list[DirEntry]:

@@ -56,7 +56,7 @@ def _test(word: str, keys: Collection[str]) -> Test:
         try:
             start = start_of_new_york_day(date.fromisoformat(_DAY.sub(r"\1-01", value)))
         except ValueError:
-            raise BadInput("query", f"since: {value[:40]!r} is not a day", "write since:2026-01-31") from None
+            raise BadInput("query", f"since: {value[:40]!r} is not a date", "write since:2026-01-31") from None
         return lambda item: item.written_at >= start
     if key not in keys:
         raise BadInput("query", f"{key[:40]!r} is not a field here", _help(keys))

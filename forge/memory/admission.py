@@ -14,12 +14,12 @@ _KEY = re.compile(r'"(?:[^"\\]|\\.)*"(?=\s*:)')
 
 
 def admit(content: str) -> None:
-    """Raise ContentRefused, which names the line, if a text may not be written."""
+    """Raise ContentRefused, which gives the line, if a text may not be written."""
     if len(content) > MOST_CHARACTERS:
         raise ContentRefused(1, f"the text has {len(content):,} characters", f"keep it under {MOST_CHARACTERS:,}")
     if match := _UNSTORED.search(content):
         line = content.count("\n", 0, match.start()) + 1
-        raise ContentRefused(line, f"holds the character U+{ord(match[0]):04X}", "leave it out")
+        raise ContentRefused(line, f"contains the character U+{ord(match[0]):04X}", "leave it out")
     item = {"available_at": iso(_ANY), "available_at_source": SOURCE, "content": content}
     if verdict := rules.check_item(item, None, "content"):
         line = 1  # if no forbidden key can be located

@@ -127,7 +127,7 @@ def _decide(
     reason: str = "",
     confirmed: bool = False,
 ) -> bool:
-    """Write a decision. Return whether the Expression needs no further decision."""
+    """Write a decision. Return whether the Expression needs no other decision."""
     approvers.check(by)
     if not KINDS["expressions"].names(name):
         raise BadInput("id", f"{name[:40]!r} is not an Expression", "give an id such as E-001")

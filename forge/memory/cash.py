@@ -1,6 +1,6 @@
 """The account's dated entries: its opening, deposits, withdrawals, fees, interest, rates and futures contracts.
 
-The settings open the account once. Later changes of the settings do not affect earlier entries.
+The settings open the account once. Later changes to the settings do not affect earlier entries.
 """
 
 import os

@@ -72,7 +72,7 @@ class Writer:
         self._followed = followed
 
     def write(self, path: str, content: str, call_id: str) -> tuple[tuple[Row, ...], list[str]]:
-        """Write a record and its effects. Return the rows, the record's own first, and notes on interpreted spellings.
+        """Write a record and its effects. Return the rows, the record's own first, and notes on interpreted values.
 
         See `ForgeFS.write_file`.
         """
@@ -200,7 +200,7 @@ class Writer:
         writing.put(KINDS[kind].path(numbered.id), render(numbered), cause=cause)
 
     def _read(self, kind: Kind, path: str, content: str, notes: list[str]) -> Record:
-        """Parse a text. Code must use the stored spelling; an agent or the PM may use any unambiguous spelling."""
+        """Parse a text. Code must use the stored format; an agent or the PM may use any unambiguous format."""
         if self._actor == CODE:
             return parse(kind, content)
         today = clock.new_york_day(self._remembered.as_of)

@@ -104,7 +104,7 @@ def import_fills(
             step = f"load its quotes into market_quotes, in {fill.currency} per share, and give index:{fill.instrument}"
             raise _wrong(line, problem, step)
         if fill.currency != (first := currencies.setdefault(fill.instrument, fill.currency)):
-            problem = f"currency of {fill.instrument} is {fill.currency or USD}, and that of its fills {first or USD}"
+            problem = f"currency of {fill.instrument} is {fill.currency or USD}, but its fills are in {first or USD}"
             raise _wrong(line, problem, "give all fills of an instrument in one currency")
         read.append(fill)
     latest_first = sorted(read, key=lambda fill: fill.filled_at, reverse=True)
@@ -142,7 +142,7 @@ def _refuse_other_multipliers(booked: Sequence[Fill], new: Sequence[Fill]) -> No
         if not round(quantities[position], 9):
             multipliers[position] = fill.multiplier
         elif fill.id == NEW and fill.multiplier != (first := multipliers[position]):
-            problem = f"multiplier of {fill.instrument} is {fill.multiplier or 1:g}, and that of its open position"
+            problem = f"multiplier of {fill.instrument} is {fill.multiplier or 1:g}, but its open position has"
             raise BadInput("fills", f"{problem} {first or 1:g}", "close the position first, or void its fills")
         quantities[position] += fill.quantity
 

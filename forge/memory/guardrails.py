@@ -48,8 +48,8 @@ Compute = Callable[[Expression, float | None], Exposure]
 class Figure:
     """A figure and its limit. The larger of the claimed and the computed number is compared with the limit.
 
-    claimed, computed: None if the record states no number, or code can't compute it; infinite if unlimited. why: the
-    missing figures of the book, and who has to state them.
+    claimed, computed: None if the record contains no number, or code can't compute it; infinite if unlimited. why: the
+    missing figures of the book, and who has to provide them.
     """
 
     rule: str
@@ -183,7 +183,7 @@ class Guardrails:
         constraints: Constraints | None,
         trades: Iterable[Expression] = (),
     ) -> tuple[Figure, ...]:
-        """Return the figure of every limit for an Expression, whatever its status."""
+        """Return the figure of every limit for an Expression, regardless of its status."""
         portfolio = set_apart(portfolio, expression)
         rest = self.totals(portfolio, trades, expression.adjusts or expression.id)
         expression = _largest_size(expression, portfolio)

@@ -14,7 +14,7 @@ _QUOTED = re.compile(r"[a-z]+(:[\w.\-/]{1,40}){1,2}")
 
 
 def read_ticker(text: str) -> str:
-    """Return a typed instrument in the spelling of positions, "" for any other text."""
+    """Return a typed instrument as positions write it, "" for any other text."""
     ticker = text.strip()
     if not _QUOTED.fullmatch(ticker):
         ticker = ticker.upper()
@@ -37,7 +37,7 @@ def required_contract(instrument: str, entries: Sequence[Cash], day: date) -> Ca
     contract = contract_of(instrument, entries, day)
     if contract is None and instrument.startswith(FUTURE):
         step = f'write [account.contracts."{_all_months(instrument)}"] with multiplier and margin to the settings'
-        raise BadInput("contract", f"{instrument} is a future, and the account has no contract of it", step)
+        raise BadInput("contract", f"{instrument} is a future, and the account has no contract for it", step)
     return contract
 
 

@@ -47,7 +47,7 @@ def journal_file(root: str | Path) -> Path:
 class Memory:
     """A journal and its lake. A simulated clock uses a separate journal and lake next to the live ones.
 
-    lake: a root (default $FORGE_LAKE, else ./.pitlake/forge); journal: a file or URL (default $FORGE_JOURNAL, else
+    lake: a root (default $FORGE_LAKE, else ./.pitlake/forge). journal: a file or URL (default $FORGE_JOURNAL, else
     `<lake>-journal.sqlite`). Raises ClocksMixed if the journal belongs to another clock.
     """
 

@@ -1,7 +1,7 @@
 """Finds implausible combinations in a View or an Expression whose fields are each valid.
 
-A View's question must read a column of its query, on a day that has not ended. A horizon that names a day must end in
-the future. A stop must be on the losing side of entry and target.
+A View's question must read a column of its query, on a day that has not ended. A horizon that is a date must be in the
+future. A stop must be on the losing side of entry and target.
 """
 
 import re
@@ -32,15 +32,15 @@ _PRICES = re.compile(r"\$?[0-9][0-9,.]*(?:-[0-9]{2}\+?)?(?![0-9]*\s*%)")
 
 
 def implausible(record: Record, before: Record | None, as_of: datetime) -> Iterator[RecordFault]:
-    """Yield the faults of a record. before: the record's previous version; as_of: the turn's instant."""
+    """Yield the faults of a record. before: the record's previous version. as_of: the turn's instant."""
     if isinstance(record, View):
         yield from _question(record, before, as_of)
         for text in _DAYS.findall(record.horizon) if record.horizon != getattr(before, "horizon", None) else ():
             try:
                 yield from _last_day(date.fromisoformat(text), as_of, "horizon")
             except ValueError:
-                step = "give a day, or a duration such as 3m"
-                yield RecordFault(("horizon",), f"{text} is not a day of the calendar", step)
+                step = "give a date, or a duration such as 3m"
+                yield RecordFault(("horizon",), f"{text} is not a calendar date", step)
     elif isinstance(record, Expression) and record.status not in ENDED:
         if record.expires and record.expires != getattr(before, "expires", None):
             yield from _last_day(record.expires, as_of, "expires")
@@ -115,7 +115,7 @@ def _question(view: View, before: Record | None, as_of: datetime) -> Iterator[Re
         problem = f"rule: {query.name} has no column {settles.column!r}"
         yield RecordFault(("settles",), problem, f"its columns are {', '.join(columns)}")
     if end_of_new_york_day(settles.by) <= as_of:
-        problem = f"by: {settles.by} is over, and it is {new_york_day(as_of)} now"
+        problem = f"by: {settles.by} is past, and it is {new_york_day(as_of)} now"
         yield RecordFault(("settles",), problem, "give a later day")
     if settles.by > after(new_york_day(as_of), YEARS, "y"):
         yield RecordFault(("settles",), f"by: {settles.by} is more than {YEARS} years away", "give an earlier day")
@@ -123,7 +123,7 @@ def _question(view: View, before: Record | None, as_of: datetime) -> Iterator[Re
 
 def _last_day(day: date, as_of: datetime, field: str) -> Iterator[RecordFault]:
     if end_of_new_york_day(day) <= as_of:
-        yield RecordFault((field,), f"{day} is over, and it is {new_york_day(as_of)} now", "give a later day")
+        yield RecordFault((field,), f"{day} is past, and it is {new_york_day(as_of)} now", "give a later day")
 
 
 def _size(trade: Expression) -> Iterator[RecordFault]:

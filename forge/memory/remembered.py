@@ -24,7 +24,7 @@ class Head:
 
 
 class Remembered:
-    """Memory as of an instant. session: the session whose files are visible; event: the event to be decided.
+    """Memory as of an instant. session: the session whose files are visible. event: the event to be decided.
 
     Other sessions' writes about `event` are left out, because they are attempts at the same decision.
     """

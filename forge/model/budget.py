@@ -29,7 +29,7 @@ AS_OF = "simulated:at-"
 
 
 class Spent(NamedTuple):
-    """Spending. calls: requests to models; dollars: infinite if a price is unknown."""
+    """Spending. calls: requests to models. dollars: infinite if a price is unknown."""
 
     calls: int = 0
     tokens: int = 0

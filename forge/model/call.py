@@ -1,7 +1,7 @@
 """The only caller of pydantic-ai: converts our requests to its messages and its responses to our answers.
 
 Answers are streamed, so that a long one does not time out. The provider's own client retries a busy or failing provider
-(429, 529, 5xx), with pauses. Remaining failures are raised as ModelFailed, which states the next step.
+(429, 529, 5xx), with pauses. Remaining failures are raised as ModelFailed, which gives the next step.
 """
 
 import json

@@ -45,7 +45,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Answer:
-    """A model's answer. model: the id that the provider states; tokens as the provider counts them.
+    """A model's answer. model: the id that the provider reports; tokens as the provider counts them.
 
     cached_tokens: the tokens of the input that the provider had in its cache. carried: the parts of the answer in
     order, if some of them, such as thinking, must be sent back to the provider unchanged. The tape stores them too.

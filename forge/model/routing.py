@@ -25,7 +25,7 @@ KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 class Routing:
     """The models by role. chosen: the configured models, which $FORGE_MODEL_<ROLE> overrides.
 
-    seconds: the time limit of a request; retries: the retries for a busy provider. only: a model for all roles, which
+    seconds: the time limit of a request. retries: the retries for a busy provider. only: a model for all roles, which
     overrides the environment; "" for none. Raises BadInput for an unknown role.
     """
 

@@ -21,5 +21,5 @@ class Scripted:
         if callable(self._script):
             return self._script(request)
         if len(self.asked) > len(self._script):
-            raise ModelFailed(f"the script has {len(self._script)} answers and was called once more")
+            raise ModelFailed(f"the script has {len(self._script)} answers and was called again")
         return self._script[len(self.asked) - 1]

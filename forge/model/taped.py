@@ -50,7 +50,7 @@ class Recorded:
 class Retrying:
     """A model that is retried after failures and timeouts.
 
-    seconds: the time limit of an attempt, None for none. retries: further attempts. after: the failures to retry after.
+    seconds: the time limit of an attempt, None for none. retries: more attempts. after: the failures to retry after.
     """
 
     model: Model

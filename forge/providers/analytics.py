@@ -259,7 +259,7 @@ def _list(values: dict[str, Any], name: str) -> list[Any]:
 
 
 def _branches(items: Sequence[dict[str, Any]], budget: list[int]) -> tuple[scenarios.Branch, ...]:
-    """Parse branches. budget: the number of further branches in the whole tree, which also limits its depth."""
+    """Parse branches. budget: the number of additional branches in the whole tree, which also limits its depth."""
     branches = []
     for item in items:
         budget[0] -= 1

@@ -180,7 +180,7 @@ def parse_params(params: Params, operations: Mapping[str, object]) -> tuple[str,
 def ask(query: catalogue.Query, values: Params, at: At) -> dict[str, Any]:
     """Run one named query and return rows, gaps, receipts and notes for FetchResult.
 
-    Without rows, a gap names the datasets of the query that are empty as of the instant, if any.
+    Without rows, a gap lists the datasets of the query that are empty as of the instant, if any.
     """
     bound, moving = query.bind(values), _moving.get()
     if moving is None or at.version is None:

@@ -32,7 +32,7 @@ class PackageProvider:
     async def fetch(self, params: Params, at: At) -> FetchResult:
         """Fetch data and pass it through the gate.
 
-        Raises BadInput for an answer of another type, EnvelopeRefused, and the provider's own errors.
+        Raises BadInput for an answer of the wrong type, EnvelopeRefused, and the provider's own errors.
         """
         result: object = await self.provider.fetch(params, at)
         if not isinstance(result, FetchResult):
@@ -70,7 +70,7 @@ def load_provider(field: str, name: str, place: str) -> Provider:
             provider = provider()
         except Exception as problem:
             reason = f"{place} can't be created: {type(problem).__name__}: {problem}"
-            raise BadInput(field, reason, "let it take no arguments") from problem
+            raise BadInput(field, reason, "fix this error; the class must need no arguments") from problem
     own_name, summary = getattr(provider, "name", None), getattr(provider, "summary", None)
     if own_name != name:
         raise BadInput(field, f"{place} has the name {own_name!r}", f"set its attribute name to {name!r}")

@@ -13,9 +13,9 @@ Price = Annotated[float, Bounds(1e-9)]
 class Fill(Record):
     """A purchase or sale, as traded on its day.
 
-    quantity: shares or contracts, negative for a sale; price: per share or point, fees: both in `currency`, "" for USD;
-    multiplier: of a future, what a point of one contract is worth; expression: the Expression it executes, "" where it
-    executes none; source: `import` for the PM's own, `code` for an approved Expression executed by code; reason: why it
+    quantity: shares or contracts, negative for a sale. price, per share or point, and fees: in `currency`, "" for USD.
+    multiplier: of a future, what a point of one contract is worth. expression: the Expression it executes, "" where it
+    executes none. source: `import` for the PM's own, `code` for an approved Expression executed by code. reason: why it
     is void.
     """
 
@@ -36,13 +36,13 @@ class Fill(Record):
 
 @model
 class Cash(Record):
-    """A change of the account's cash or of its terms, which counts from a day on.
+    """A change to the account's cash or its terms, which takes effect on a day.
 
-    amount: USD, in the direction that the entry says; of a rate, percent a year on borrowed cash; of a borrow, percent
-    a year on the value of the shares of `ticker` that are sold short; of a loss, the most that the PM expects to lose
-    on his own position in `ticker`, in percent of its value; of a contract, the margin of one future of `ticker`, in
+    amount: USD, in the direction that the entry says. Of a rate, percent a year on borrowed cash. Of a borrow, percent
+    a year on the value of the shares of `ticker` that are sold short. Of a loss, the most that the PM expects to lose
+    on his own position in `ticker`, in percent of its value. Of a contract, the margin of one future of `ticker`, in
     its `currency` ("" for USD). multiplier: of a contract, what a point is worth. The opening, the first rate and the
-    first contract of a future count from the account's first day on.
+    first contract of a future take effect on the account's first day.
     """
 
     entry: Literal["opening", "deposit", "withdrawal", "fee", "interest", "rate", "borrow", "loss", "contract"]

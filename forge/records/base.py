@@ -62,7 +62,7 @@ def model(cls: type[Kind]) -> type[Kind]:
 
 @model
 class Record:
-    """The base of all records. id: assigned by the journal, `new` until then; body: free Markdown."""
+    """The base of all records. id: assigned by the journal, `new` until then. body: free Markdown."""
 
     id: str
     body: str = ""

@@ -74,23 +74,23 @@ EXAMPLES: dict[str, Record] = {
 
 RULES: dict[str, tuple[str, ...]] = {
     "views": (
-        "an active View needs two or more scenarios, whose probabilities sum to 1, and settles; a draft may lack them",
+        "an active View needs settles and two or more scenarios whose probabilities sum to 1; a draft may lack them",
         "settles.query is a named query (read /help/queries.md), params are its parameters",
         "settles.rule is a column of that query, one of < <= > >= == != and a number or a 'text', such as value < 2.0",
         "a scenario's `when` is true for the values with which it comes true: value >= 1 and value < 2",
         "if scenarios have a `when`, exactly one of them is true for any value",
         "confidence is then the sum of the probabilities of the scenarios in which settles.rule holds",
-        "settles.by is a New York day that is not over yet",
+        "settles.by is a New York day that has not ended",
         "invalidation lists what would make the View wrong",
     ),
     "expressions": (
         "view_id is a View that exists",
         "status: draft first, proposed once it is ready for review; only the PM makes it active",
-        "a proposed one needs notional; and max_loss_pct, duration_impact, factor_exposures if code can't compute them",
+        "a proposed one needs notional, and max_loss_pct, duration_impact, factor_exposures if code can't compute them",
         "entry_details, target and stop: one price each; a long's stop is below its entry and target, a short's above",
         "code computes loss at the stop with a gap, factors, beta and duration from bars; the larger figure counts",
         "a spread or an option has legs; an option's leg has kind, strike and premium, a linear one its own stop",
-        "a proposed one states a stop or max_loss_pct; without a stop a long loses its notional, a short any amount",
+        "a proposed one has a stop or max_loss_pct; without a stop a long loses its notional, a short any amount",
         "instrument of a long or short: a ticker with daily bars, or KIND:NAME:TENOR of market_quotes",
         "a curve such as curve:USD:10Y is a zero-coupon bond that pays 100: its levels are prices in USD",
         "code follows decimal prices in USD; the PM follows a spread or an option",
@@ -100,4 +100,4 @@ RULES: dict[str, tuple[str, ...]] = {
     "pk": ("skill lists the skills that the lesson concerns, separated by commas",),
     "counterfactuals": ("code follows the path afterwards: leave out all fields that are not listed here",),
 }
-"""Rules of each kind that go beyond the types of its fields, as help pages state them."""
+"""Rules of each kind that go beyond the types of its fields, as help pages show them."""

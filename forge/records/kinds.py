@@ -213,7 +213,7 @@ class Linkage(Record):
 
 @model
 class ProcessKnowledge(Record):
-    """A lesson about the process. skill: the skills it concerns; stance: for or against its claim."""
+    """A lesson about the process. skill: the skills it concerns. stance: for or against its claim."""
 
     LEAST_WEIGHT: ClassVar[float] = 0.4
     """Lessons below this weight are stored but not used."""
@@ -232,7 +232,7 @@ class ProcessKnowledge(Record):
 class Outcome(Record):
     """The outcome of an Expression.
 
-    status: the reason it was closed; pnl: in percent of capital. version, answer: as in the Expression.
+    status: the reason it was closed. pnl: in percent of capital. version, answer: as in the Expression.
     """
 
     view: str
@@ -251,8 +251,8 @@ class Outcome(Record):
 class Counterfactual(Record):
     """A decision that was not taken, tracked from its day. Only code adds its path.
 
-    marks: the trade's return, or the value of the View's question, session by session; entry_price: USD; exit_reason:
-    target, stop or time; problem: why the path can't be followed; answer: SHA-256 of the lake's answer.
+    marks: the trade's return, or the value of the View's question, session by session. entry_price: USD. exit_reason:
+    target, stop or time. problem: why the path can't be followed. answer: SHA-256 of the lake's answer.
     """
 
     decision_type: Literal["rejected_expression", "expired_expression", "view_without_expression", "other"]
@@ -275,7 +275,7 @@ class Counterfactual(Record):
 
 @model
 class Proposal(Record):
-    """A change of a skill, with its lessons in `links`. Written by code, decided by the PM.
+    """A change to a skill, with its lessons in `links`. Written by code, decided by the PM.
 
     base, sha256: the hashes of the skill's folder before and after. tested: the result of the test, or the reason why
     there was no test. why: the reason of the change, or the reason why the model wrote no change. body: the file's new
@@ -329,7 +329,7 @@ class Constraints(Record):
 
 @model
 class SessionRecord(Record):
-    """A conversation. turn: the number of turns; last_active: the instant of the last trigger."""
+    """A conversation. turn: the number of turns. last_active: the instant of the last trigger."""
 
     user: str
     trigger: Literal["query", "schedule", "alert"]
@@ -362,7 +362,7 @@ class Approval(Record):
 
 @model
 class Review(Record):
-    """A review of exactly one content. subject: its path; sha256: its hash; reviewer: the model."""
+    """A review of exactly one content. subject: its path. sha256: its hash. reviewer: the model."""
 
     subject: str
     sha256: str

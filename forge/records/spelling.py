@@ -1,7 +1,7 @@
-"""The types of a record's fields: their bounds, their allowed words, and the spellings that are accepted for values.
+"""The types of a record's fields: their bounds, their allowed words, and the formats that are accepted for values.
 
 An agent or the PM may write `60%` for a share, `$1,000.50`, `28 June 2024`, `3 months`, a word in any case, or a
-structure as JSON or YAML, if only one meaning is possible. A stored record has only one spelling: strings unchanged,
+structure as JSON or YAML, if only one meaning is possible. A stored record has only one format: strings unchanged,
 numbers as in JSON, instants and days in ISO 8601, names with commas between them, and structures as JSON.
 """
 
@@ -56,7 +56,7 @@ _UNSTORED = {"Cc", "Cs", "Zl", "Zp"}
 
 @dataclass
 class Reading:
-    """A mode of reading values. exact: accept only the stored spelling. today: the first day of durations. notes:
+    """A mode of reading values. exact: accept only the stored format. today: the first day of durations. notes:
     interpretations that the writer should check.
     """
 
@@ -78,7 +78,7 @@ Read = Callable[[Any, Any, Reading, str], Any]
 
 @dataclass(frozen=True)
 class Spelling:
-    """A mark on a type: `read` converts spellings before pydantic validates the value; `schema` changes its schema."""
+    """A mark on a type: `read` converts formats before pydantic validates the value; `schema` changes its schema."""
 
     read: Read
     schema: Callable[[dict[str, Any]], dict[str, Any]] = dict
@@ -144,7 +144,7 @@ def _read_day(_kind: Any, value: Any, reading: Reading, name: str) -> Any:
     if isinstance(value, date):
         return value
     if not isinstance(value, str):
-        raise ValueError(f"{quote(value)} is not a day such as 2024-02-15")  # noqa: TRY004 - a fault of the record
+        raise ValueError(f"{quote(value)} is not a date such as 2024-02-15")  # noqa: TRY004 - a fault of the record
     duration = _DURATION.fullmatch(value.strip().casefold())
     if duration and reading.today and not reading.exact:
         day = after(reading.today, int(duration[1]), duration[2][0])
@@ -228,7 +228,7 @@ def _read_level(_kind: Any, value: Any, reading: Reading, name: str) -> Any:
 
 
 def _read_ticker(_kind: Any, value: Any, reading: Reading, name: str) -> Any:
-    """Return an instrument in the spelling of positions: `qbg` and `$QBG` become QBG."""
+    """Return an instrument as positions write it: `qbg` and `$QBG` become QBG."""
     one_line(value)
     match = _TICKER.fullmatch(value)
     if reading.exact or match is None or match[1].upper() == value:
@@ -292,7 +292,7 @@ Ticker = Annotated[str, Spelling(_read_ticker)]
 
 
 def with_spellings(hint: Any) -> Any:
-    """Return a field's type, marked so that its spellings are accepted."""
+    """Return a field's type, marked so that all its formats are accepted."""
     origin, parts = get_origin(hint), get_args(hint)
     if NoneType in parts:
         return with_spellings(next(part for part in parts if part is not NoneType)) | None
@@ -316,7 +316,7 @@ def one_line(text: Any) -> None:
 
 
 def read_number(text: str, low: float = -math.inf, high: float = math.inf, unit: str = "") -> str:
-    """Return the canonical spelling of a number. Raises ValueError."""
+    """Return the canonical form of a number. Raises ValueError."""
     match = _NUMBER.fullmatch(text.strip().replace(MINUS, "-"))
     if match is None:
         raise ValueError(f"{text[:60]!r} is not a number")
@@ -339,7 +339,7 @@ def read_day(text: str, forms: Iterable[str] = _DAY_FORMS) -> date:
             return datetime.strptime(text.strip(), form).date()  # noqa: DTZ007 - a day has no zone
         except ValueError:
             continue
-    raise ValueError(f"{text[:60]!r} is not a day such as 2024-02-15")
+    raise ValueError(f"{text[:60]!r} is not a date such as 2024-02-15")
 
 
 def after(day: date, number: int, unit: str) -> date:

@@ -10,7 +10,7 @@
     Body.
 
 The first eight lines are always written, in fixed order; other fields only if they have a value. Parsing accepts the
-lines in any order; errors name the line.
+lines in any order; errors give the line.
 """
 
 import json
@@ -103,7 +103,7 @@ adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
 schema: Callable[[Any], dict[str, dict[str, Any]]] = cache(_schema)
 """Returns the JSON schema of each field of a kind's class, in order, without id and body.
 
-The schemas have no references. optional: whether null is valid too; needed: whether the field must be given.
+The schemas have no references. optional: whether null is valid too. needed: whether the field must be given.
 """
 
 

@@ -57,7 +57,7 @@ def advance_account(memory: Memory, at: At, settings: config.AccountSettings) ->
     """Execute due entries and exits, update the book, and halt trading if a limit is exceeded.
 
     Return the reasons for trades that were not executed and for fills that can't be valued. The desk shows the sessions
-    without a price. Open the account if the settings state a capital; without an account, do nothing. A book that the
+    without a price. Open the account if the settings contain a capital; without an account, do nothing. A book that the
     PM stored stays unchanged until there is a fill.
     """
     open_account(memory, settings.capital, settings.financing_rate, settings.contracts)

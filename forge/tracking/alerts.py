@@ -1,8 +1,8 @@
 """Alerts for the PM, computed from the book, the Views and the lake as of an instant, without a model.
 
-An alert reports that trading is halted, the book exceeds a limit or has a position with unlimited loss, a stop is near,
-one of the PM's positions lost more than the PM stated, a position is not followed, a View's question is due, or data
-for a position or a View is late.
+An alert reports that trading is halted, that the book exceeds a limit or has a position with unlimited loss, or that a
+stop is near. Or a position of the PM lost more than he stated, a position is not followed, a View's question is due, or
+data for a position or a View is late.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -36,7 +36,7 @@ LOOKBACK = timedelta(days=14)
 
 @dataclass(frozen=True)
 class Alert:
-    """An alert. subject: the limit, Expression, View, ticker or dataset; text: the rest of the sentence."""
+    """An alert. subject: the limit, Expression, View, ticker or dataset. text: the rest of the sentence."""
 
     kind: Literal[
         "halted", "over limit", "loss missing", "stop near", "loss passed", "still held", "unfollowed",
@@ -147,8 +147,8 @@ def _unfollowed_text(trade: FollowedTrade, since: date, side: int) -> str:
     if stop is None:
         return f"is {text}"
     if trade.seen and trade.seen[0] >= since and side * (trade.seen[1] - stop) <= 0:
-        return f"has its stop {stop:g} passed at {trade.seen[1]:g}, {text}"
-    return f"may have its stop {stop:g} passed, {text}"
+        return f"has passed its stop {stop:g} at {trade.seen[1]:g}, {text}"
+    return f"may have passed its stop {stop:g}, {text}"
 
 
 def _stop_text(trade: FollowedTrade, near: float) -> str:

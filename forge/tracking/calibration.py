@@ -108,9 +108,9 @@ def measure_category(category: str, settled: Sequence[Settlement]) -> Calibratio
 
 
 def distinct(settled: Iterable[Settlement]) -> list[Settlement]:
-    """Return one settlement per question and author: that of the first forecast.
+    """Return one settlement per question and author, for the first forecast.
 
-    Rules about the same row and day that differ only in spelling are the same question.
+    Rules about the same row and day that differ only in how they are written are the same question.
     """
     firsts: dict[tuple[Any, ...], Settlement] = {}
     for settlement in sorted(settled, key=lambda settlement: settlement.stated_at):

@@ -36,7 +36,7 @@ TICKERS = """
 
 
 class _Names(NamedTuple):
-    """Names in a lake. tickers, quoted: names that code can follow; any_bars: whether any security has a recent bar."""
+    """Names in a lake. tickers, quoted: names that code can follow. any_bars: whether any security has a recent bar."""
 
     tickers: list[str]
     quoted: list[str]
@@ -53,8 +53,8 @@ class Followable:
         """Return why an instrument or a trade can't be followed, or a View's question can't be judged, and what to give
         instead; None without a fault.
 
-        Return None, too, if the lake has no price of the last 30 days, because the PM then follows all trades, and if
-        it has no series at all.
+        Return None, too, if the lake has no prices from the last 30 days, because the PM then follows all trades, and
+        if it has no series at all.
         """
         if isinstance(subject, Settles):
             return self._question_fault(subject)
@@ -78,7 +78,7 @@ class Followable:
         return f"{instrument!r} has neither daily bars nor quotes as of {iso(self.at.as_of)}", step
 
     def _stop_fault(self, trade: Expression) -> tuple[str, str] | None:
-        """Return why a stop would be reached at once. The stop is compared with the trade's entry, if it states one."""
+        """Return why a stop would be reached immediately. The stop is compared with the trade's entry, if any."""
         side, stop = SIDES.get(trade.direction), level_price(trade.stop)
         if side is None or stop is None or price(trade.entry_details):
             return None
@@ -124,7 +124,7 @@ class Followable:
         of_bars = "a ticker with daily bars" + (f": {tickers}" if tickers else "") if self._names.any_bars else ""
         return (
             "; or ".join(filter(None, (of_bars, of_quotes)))
-            or "no instrument: the lake has no price of the last 30 days"
+            or "no instrument: the lake has no prices from the last 30 days"
         )
 
     @cached_property

@@ -288,7 +288,7 @@ def _benchmark(
         return {}
     newest = max(prices.closes, default=None)
     if newest is None or newest < last:
-        gaps.append(f"{ticker}: there is no bar {f'after {newest}' if newest else 'to compare with'}")
+        gaps.append(f"{ticker}: there are no bars {f'after {newest}' if newest else 'to compare with'}")
     returns, today = dict[date, tuple[float | None, date | None]](), new_york_day(at.as_of)
     for since, first in counted.items() if newest else ():
         start = max(first, min(prices.closes))

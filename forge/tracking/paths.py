@@ -4,8 +4,8 @@ A position is opened at the open of its first session. In each bar, the open com
 the target, the position is closed at the open. If the bar then touches both, the position is closed at the stop, the
 worse of the two. Splits adjust shares, stop and target; a dividend goes to the holder before its ex-day. A session
 without a bar, or with an unproven split, is a hole: the position is followed again from the next bar. A position whose
-last day was a hole is closed at the open of the next bar. If the PM ordered its close and several sessions have no bar,
-it is closed at its last price.
+last day was a hole is closed at the open of the next bar. If the PM ordered its close and several sessions have no
+bars, it is closed at its last price.
 """
 
 from collections.abc import Collection, Iterable, Mapping

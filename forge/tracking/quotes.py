@@ -1,7 +1,7 @@
 """Bars from the quotes of a trading desk: futures, currencies, commodities and indices in a currency, and rates.
 
 An instrument is named KIND:NAME or KIND:NAME:TENOR, such as `fx:EURUSD` or `future:CL:2024-12`; without a tenor it is
-spot. The close of a day is the first available quote of settle, close, last and mid. Open, high and low equal the close
+spot. The close of a day is the first available quote of settle, close, last and mid. Open, high and low are the close
 unless they are quoted. The unit of the newest close, such as EUR per index point, names the currency of all quotes. A
 rate in percent is followed as the price of a zero-coupon bond with its tenor that pays 100.
 """

@@ -39,11 +39,11 @@ def rates_of(currency: str, day: date, at: At) -> Rates:
         if min(rates.by_day, default=date.max) <= day:
             return rates
     step = f"load FRED's series {SERIES[currency]}, or quotes of fx:{currency}{USD}, for the two weeks before"
-    raise BadInput("currency", f"the lake has no rate of {currency} for {day} as of this instant", step)
+    raise BadInput("currency", f"the lake has no rate for {currency} on {day} as of this instant", step)
 
 
 class Unit(NamedTuple):
-    """A share or contract. usd: USD per point of its price; margin: initial margin in USD."""
+    """A share or contract. usd: USD per point of its price. margin: initial margin in USD."""
 
     usd: float
     multiplier: float | None

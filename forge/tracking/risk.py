@@ -43,7 +43,7 @@ Rows = list[Mapping[str, Any]]
 class Risk:
     """A trade's risk. Figures that can't be computed are None; gaps state the reasons.
 
-    loss_at_stop: percent of capital lost between the last close and the stop; loss_with_gap: the same with the largest
+    loss_at_stop: percent of capital lost between the last close and the stop. loss_with_gap: the same with the largest
     adverse overnight move of the last quarter beyond the stop. volatility: the volatility of daily returns, in percent
     a year. beta: the beta to the index. concentration: the trade's share of the gross exposure including the trade, in
     percent. correlation: the correlation of its signed returns with the returns of the book. days_of_volume: the number
@@ -99,7 +99,7 @@ class Market:
             start = new_york_day(self.at.as_of) - WINDOW
             try:
                 bars = [row for row in adjusted_bars(ticker, start, self.at) if row["close"]]
-                self._rows[ticker] = bars or f"{ticker}: there is no bar since {start}"
+                self._rows[ticker] = bars or f"{ticker}: there are no bars since {start}"
             except (BadInput, LakeNotFound, NotFollowable) as problem:
                 self._rows[ticker] = f"{ticker}: {problem if isinstance(problem, BadInput) else 'there is no lake'}"
         rows = self._rows[ticker]

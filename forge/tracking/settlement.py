@@ -1,6 +1,6 @@
 """Settlement: the question of each View is answered from the lake after its day, and recorded.
 
-Each question that a View had while active is judged with its first confidence, so that later changes of the question or
+Each question that a View had while active is judged with its first confidence, so that later changes to the question or
 the confidence change no score. A question without an answer is recorded and tried again. The first answer is used, as
 of the instant it became public, because a much later answer may be about another period. A later restatement of the
 figure adds a second settlement; the first stays. A View whose current question is answered expires, with the answer as
@@ -215,7 +215,7 @@ def _try_settle(forecast: Forecast, as_of: datetime, market: Market) -> Settleme
     try:
         rows, answer = market.answer(forecast.settles, as_of)
         return (
-            _settlement(forecast, rows[0], market.at(as_of), answer) if rows else "the lake has no row that answers it"
+            _settlement(forecast, rows[0], market.at(as_of), answer) if rows else "the lake has no rows that answer it"
         )
     except (ValueError, BadInput) as refused:
         return str(refused)

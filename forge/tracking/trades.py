@@ -56,7 +56,7 @@ class FollowedTrade:
         """Return a phrase with the data that is missing since a day, "" if there is none."""
         missing = [day for day in self.unpriced if since is None or day >= since]
         unproven = self.seen and (since is None or self.seen[0] >= since)
-        parts = [f"there is no bar of {self.ticker} {days_text(missing)}" if missing else ""]
+        parts = [f"there are no bars for {self.ticker} {days_text(missing)}" if missing else ""]
         parts.append(f"the split of {self.seen[0]} is unproven" if self.seen and unproven else "")
         return "; ".join(filter(None, (*parts, *self.gaps)))
 

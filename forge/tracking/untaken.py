@@ -1,8 +1,8 @@
 """Untaken trades, and their hypothetical returns.
 
-A rejected Expression is followed from its rejection, an undecided one from its last day, and a View from the day on
-which it had been active for two weeks at a confidence of 0.6 or more without an Expression. Each is followed for 90
-days: an Expression with its bars, a View with its own question as of every close.
+A rejected Expression is followed from its rejection, an undecided one from its last day. A View is followed once it has
+been active for two weeks at a confidence of 0.6 or more without an Expression. Each is followed for 90 days: an
+Expression with its bars, a View with its own question as of every close.
 """
 
 from collections.abc import Iterator

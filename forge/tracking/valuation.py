@@ -25,8 +25,8 @@ PERCENT = 100
 class Valued:
     """An account.
 
-    gaps: why some positions are not valued at a price of the last session. answer: SHA-256 of the lake's answers.
-    notes: later changes of the account's past. unvalued: the gaps that only the PM can fill, not a later session.
+    gaps: why some positions are not valued at a price of the last session. answer: SHA-256 of the lake's results.
+    notes: later changes to the account's past. unvalued: the gaps that only the PM can fill, not a later session.
     """
 
     account: ledger.Account
@@ -48,8 +48,8 @@ def value_account(remembered: Remembered, at: At, capital: float | None = None) 
     start = next((entry.amount for entry in entries if entry.entry == "opening"), None)
     if capital not in (None, start) and start is not None:
         notes.append(
-            f"the account was opened with {start:,.0f} USD, and the settings name {capital:,.0f}, which changes "
-            "nothing; book the difference: pitlake forge cash deposit"
+            f"the account was opened with {start:,.0f} USD; the setting, now {capital:,.0f}, has no effect on an open "
+            "account. To change the capital, book the difference: pitlake forge cash deposit"
         )
     return replace(value(fills(remembered), entries, at), notes=tuple(notes))
 
@@ -85,7 +85,7 @@ def value(booked: Iterable[Fill], entries: Sequence[Cash], at: At, until: date |
         prices[ticker] = answer.prices
         answers.append(answer.answer)
         holes += [f"{ticker}: {gap}" for gap in answer.gaps]
-        unvalued += [] if answer.prices.closes else [f"{ticker}: the lake has no price of it; valued at its last fill"]
+        unvalued += [] if answer.prices.closes else [f"{ticker}: the lake has no price for it; valued at its last fill"]
     due = sessions(first, until, at.as_of)
     account = ledger.keep(entries, traded, prices, set(due), until, rates)
     for ticker, days in account.missing.items():
@@ -93,7 +93,7 @@ def value(booked: Iterable[Fill], entries: Sequence[Cash], at: At, until: date |
             still = due and days[-1] == due[-1] and any(position.instrument == ticker for position in account.positions)
             holes.append(f"{ticker}: no bar {days_text(days)}{'; valued at its last close' if still else ''}")
     for currency, days in account.unrated.items():
-        holes += [f"{currency}: no rate {days_text(days)}; the last one counts"] if days else []
+        holes += [f"{currency}: no rate {days_text(days)}; the last one is used"] if days else []
     return Valued(account, (*unvalued, *holes), digest(*answers), unvalued=tuple(unvalued))
 
 

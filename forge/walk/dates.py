@@ -1,4 +1,4 @@
-"""Moves years by 28, in every spelling and within their century, which keeps weekdays and leap years.
+"""Moves years by 28, in every format and within their century, which keeps weekdays and leap years.
 
 Two digits are read as a year only where they can mean nothing else: FY24, '24, Q1'24, 1Q24, 2H24, 3/5/24, Feb-24.
 """

@@ -1,7 +1,7 @@
 """The masked run: names of companies and times are replaced in a model's input, and restored in its output.
 
 If a run decides differently under the mask, it did not decide by the data alone. The mask replaces names, former names
-and tickers of every company in the lake, CIKs, accession numbers, addresses, and years in every spelling. Years move by
+and tickers of every company in the lake, CIKs, accession numbers, addresses, and years in every format. Years move by
 28, which keeps weekdays and leap years. A name that a tool cut off is replaced too. The mask is one-to-one, so that the
 tape has the tools' real requests, except that a cut-off name is restored in full. One-letter tickers are replaced only
 in quotes.

@@ -91,7 +91,7 @@ class Walked:
 def run(walk: Walk, ground: Ground, on_progress: Callable[[str], None] = no_progress) -> Walked:
     """Run a walk, or resume it. on_progress: called with each decision and the spending so far.
 
-    Raises BadInput if a run of this name has other settings, LakeNotFound, NoModel, ModelFailed.
+    Raises BadInput if a run of this name has different settings, LakeNotFound, NoModel, ModelFailed.
     """
     return asyncio.run(_run(walk, ground, on_progress))
 
@@ -193,7 +193,7 @@ def pinned_version(walk: Walk, ground: Ground) -> int:
     pinned.setdefault("again", False)
     if other := [name for name, value in settings.items() if pinned[name] != value]:
         raise BadInput(
-            other[0], f"the run {walk.name} was started with another value", "resume it unchanged, or give --name"
+            other[0], f"the run {walk.name} was started with a different value", "resume it unchanged, or give --name"
         )
     version: int = pinned["version"]
     return version

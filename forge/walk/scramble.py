@@ -17,7 +17,7 @@ _HIDDEN = re.compile(re.escape(SITE) + r"([a-z2-7]+)")
 
 
 def scramble(digits: str, *, back: bool = False) -> str:
-    """Return other digits of the same length, or with `back` the original ones, by a Feistel network."""
+    """Return different digits of the same length, or with `back` the original ones, by a Feistel network."""
     middle = len(digits) // 2
     left, right = digits[:middle], digits[middle:]
     for number in reversed(range(ROUNDS)) if back else range(ROUNDS):

@@ -48,7 +48,7 @@ _ONCE = re.compile(r"[0-9a-f]{16}", re.ASCII)
 
 
 class Commands:
-    """Pages for constraints, own Views, changes of held positions, fills, halts, settlement, calibration and stops."""
+    """Pages for constraints, own Views, changes to held positions, fills, halts, settlement, calibration and stops."""
 
     def __init__(self, pages: DeskPages) -> None:
         self._pages = pages
@@ -195,7 +195,7 @@ def _day(fields: Fields, name: str) -> date | None:
     try:
         return date.fromisoformat(text) if text else None
     except ValueError:
-        raise BadInput(name, f"{text[:40]!r} is not a day", "give a day such as 2024-06-28") from None
+        raise BadInput(name, f"{text[:40]!r} is not a date", "give a date such as 2024-06-28") from None
 
 
 def _number(fields: Fields, name: str) -> float:

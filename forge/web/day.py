@@ -131,7 +131,7 @@ class Day:
         return [lesson for lesson in lessons(self.remembered) if not lesson.decision]
 
     def proposed(self) -> list[Proposal]:
-        """Return the proposed changes of skills that wait for the PM."""
+        """Return the proposed changes to skills that wait for the PM."""
         return [proposal for proposal in self.newest("proposals", Proposal) if proposal.status == "pending"]
 
     def patch(self, proposal: Proposal) -> str:

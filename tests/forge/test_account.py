@@ -206,7 +206,7 @@ def test_an_expression_without_price_bars_is_not_executed_and_the_reason_is_give
     approved_expression(memory, lake, instrument="TY", target="", stop="")
     now = at(memory, lake, DAYS[3])
     assert advance_account(memory, now, SETTINGS) == [
-        f"E-001 is not executed: there is no bar of TY on 2 days, {DAYS[2]} to {DAYS[3]}"
+        f"E-001 is not executed: there are no bars for TY on 2 days, {DAYS[2]} to {DAYS[3]}"
     ]
     assert fills(whole_memory(memory, now.as_of)) == []
 
@@ -303,7 +303,7 @@ def test_the_configured_capital_opens_the_account_once_and_later_cash_is_dated(o
     opened_desk.write_text("[account]\ncapital = 900000\n")
     changed = booked(capsys)
     assert changed["nav"] == 103_975
-    assert "opened with 100,000 USD, and the settings name 900,000" in changed["notes"][0]
+    assert "opened with 100,000 USD; the setting, now 900,000" in changed["notes"][0]
     assert run_forge(capsys, "book", "--as-of", "2024-03-08T00:00:00Z")[0] == 2
 
 

@@ -112,13 +112,13 @@ def test_a_position_is_unfollowed_once_a_sessions_bar_is_later_than_allowed(memo
         now = at(memory, late, day, hour)
         assert [alert for alert in alert_texts(memory, now, data_late_hours=4) if alert.kind != "View due"] == []
     listing = alert_texts(memory, at(memory, late, DAYS[2], hour=21), data_late_hours=4)
-    text = f"is unfollowed since {DAYS[2]}: there is no bar of QBG on {DAYS[2]}"
+    text = f"is unfollowed since {DAYS[2]}: there are no bars for QBG on {DAYS[2]}"
     assert (of("unfollowed", listing), of("data late", listing)) == ([("E-001", text)], [])
 
 
 @pytest.mark.parametrize(
-    ("side", "seen", "stop"), [(1, 95.0, "has its stop 97 passed at 95"), (1, 99.0, "may have its stop 97 passed"),
-                         (-1, 99.0, "has its stop 97 passed at 99"), (-1, 95.0, "may have its stop 97 passed")],
+    ("side", "seen", "stop"), [(1, 95.0, "has passed its stop 97 at 95"), (1, 99.0, "may have passed its stop 97"),
+                         (-1, 99.0, "has passed its stop 97 at 99"), (-1, 95.0, "may have passed its stop 97")],
 )  # fmt: skip
 def test_an_unfollowed_position_has_its_stop_passed_by_a_price_beyond_it(side, seen, stop):
     trade = SimpleNamespace(path=SimpleNamespace(stop=97.0), seen=(DAYS[2], seen), describe_holes=lambda _: "no bar")
@@ -188,7 +188,7 @@ def test_command_and_page_show_the_same_alerts(lake, tmp_path, monkeypatch, caps
         '<span class="tag warn">View due</span> <a href="/desk/v/V-001"><b>V-001</b></a> is due on 2036-09-01'
         in content
     )
-    assert '<span class="tag warn">data late</span> <b>prices</b> has no row after' in content
+    assert '<span class="tag warn">data late</span> <b>prices</b> has no rows after' in content
 
 
 def test_a_walks_page_has_the_alerts_of_each_instant(tmp_path):

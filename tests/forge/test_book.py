@@ -188,7 +188,7 @@ def test_an_adjustment_cannot_change_size_direction_or_instrument(memory, memory
         ({"stop": "about 33"}, "stop: 'about 33' is not a price above 0"),
         ({"stop": ""}, "stop: '' is not a price above 0"),
         ({"stop": "33", "target": "32"}, "is not below the target 32"),
-        ({"expires": date(2001, 1, 1)}, "2001-01-01 is over"),
+        ({"expires": date(2001, 1, 1)}, "2001-01-01 is past"),
     ],
 )
 def test_an_adjustment_with_an_invalid_stop_or_expiry_is_refused(memory, memory_with_position, changed, problem):
@@ -198,7 +198,7 @@ def test_an_adjustment_with_an_invalid_stop_or_expiry_is_refused(memory, memory_
 
 
 def test_a_trade_whose_last_day_is_over_is_refused(memory):
-    with pytest.raises(BadInput, match="expires: 2001-01-01 is over"):
+    with pytest.raises(BadInput, match="expires: 2001-01-01 is past"):
         wrote(turn(memory), "/memory/expressions/new.md", replace(LONG, expires=date(2001, 1, 1)), "old")
 
 

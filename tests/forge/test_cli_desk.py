@@ -50,7 +50,7 @@ def test_an_impossible_date_is_reported_in_one_clear_line(capsys, command):
     code, _, err = run_forge(capsys, *command, "2024-02-30")
     assert code == 2
     (reply,) = err.splitlines()
-    assert "'2024-02-30' is not a day of the calendar; write it as 2024-06-28" in reply
+    assert "'2024-02-30' is not a calendar date; write dates as YYYY-MM-DD, such as 2024-06-28" in reply
 
 
 def test_the_commands_import_a_book_and_approve_or_reject_expressions(memory, capsys, tmp_path):
@@ -116,11 +116,11 @@ def test_a_large_trade_needs_two_named_users_to_approve_the_same_text(memory, ca
         run_forge(capsys, "adjust", "E-002", "--expires", "2030-06-21", "--by", "ben")[1]
         == "E-002: expires 2030-06-21\n"
     )
-    due = f"E-001 is approved by anna; a second person has to: {sha256['E-001']}\n"
+    due = f"anna approved E-001; a second person must approve it: {sha256['E-001']}\n"
     assert approve("E-001", "anna")[1] == due
     assert "anna has approved E-001 already" in approve("E-001", "anna")[2]
     assert list(held_in(turn(memory).remembered)) == ["/memory/expressions/E-002.md"]
-    assert "approved by anna; a second person has to" in run_forge(capsys, "approvals")[1]
+    assert "approved by anna; a second person must approve" in run_forge(capsys, "approvals")[1]
     changed = replace(NEW_EXPRESSION, id="E-001", status="proposed", notional=11.0)
     wrote(turn(memory), "/memory/expressions/E-001.md", changed, "changed")
     reviewed(memory, changed)
@@ -194,7 +194,7 @@ def test_the_pm_adjusts_and_closes_a_held_position(memory, capsys):
         (("adjust", "--stop", "bell\x07"), "is not a price above 0"),
         (("adjust", "--stop=-5"), "stop: '-5' is not a price above 0"),
         (("adjust", "--stop", "40", "--target", "39"), "is not below the target 39"),
-        (("adjust", "--expires", "1900-01-01"), "expires: 1900-01-01 is over"),
+        (("adjust", "--expires", "1900-01-01"), "expires: 1900-01-01 is past"),
     ],
 )
 def test_an_invalid_adjustment_or_close_is_refused_and_the_position_is_unchanged(memory, capsys, arguments, problem):

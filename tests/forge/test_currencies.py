@@ -82,9 +82,9 @@ def test_exchange_rates_are_as_of_the_instant_in_usd_per_unit(lake):
     assert dict(rates("EUR", 3).by_day) == {DAYS[0]: 1.10, DAYS[1]: 1.11}
     assert rates("EUR", 6).on(DAYS[3]) == 1.12
     assert rates("JPY", 6).on(DAYS[5]) == pytest.approx(1 / 150)
-    with pytest.raises(BadInput, match=f"no rate of EUR for {DAYS[0]} as of this instant; load FRED's series DEXUSEU"):
+    with pytest.raises(BadInput, match=f"no rate for EUR on {DAYS[0]} as of this instant; load FRED's series DEXUSEU"):
         rates("EUR", 0)
-    with pytest.raises(BadInput, match="no rate of CHF"):
+    with pytest.raises(BadInput, match="no rate for CHF"):
         rates("CHF", 6)
 
 
@@ -124,7 +124,7 @@ def test_shares_in_another_currency_are_valued_by_quotes_at_the_exchange_rate(me
     imported(memory, line("index:QFH", 100, 50.0, DAYS[0], "eur"))
     answer = valued(memory, now)
     assert answer.account.nav == pytest.approx(CAPITAL + 100 * (55 * 1.08 - 50 * 1.10))
-    assert answer.gaps == (f"EUR: no rate on {DAYS[3]}; the last one counts",)
+    assert answer.gaps == (f"EUR: no rate on {DAYS[3]}; the last one is used",)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_shares_in_another_currency_are_valued_by_quotes_at_the_exchange_rate(me
         ),
         (line("fx:EURUSD", 100, 1.1, DAYS[0], "EUR"), "line 2: fx:EURUSD is not priced in USD; give a currency as"),
         (line(INDEX, 1, 5000, DAYS[0], "USD"), f"line 2: currency of {INDEX} is USD; its contract is in EUR"),
-        (line("future:QGAS:2024-06", 1, 3, DAYS[0]), "the account has no contract of it; write"),
+        (line("future:QGAS:2024-06", 1, 3, DAYS[0]), "the account has no contract for it; write"),
     ],
 )
 def test_a_fill_that_does_not_fit_its_instrument_is_refused_by_name(memory, lake, statement, problem):
@@ -153,7 +153,7 @@ def test_fills_in_a_currency_without_a_rate_are_refused_on_import_or_not_counted
         rates_of(currency, day, now)
 
     open_account(memory, CAPITAL, 0.0)
-    with pytest.raises(BadInput, match="the lake has no rate of CHF"):
+    with pytest.raises(BadInput, match="the lake has no rate for CHF"):
         import_fills(memory, HEADER + line("index:QFH", 100, 50.0, DAYS[0], "CHF"), None, check_rate)
     assert fills(whole_memory(memory, now.as_of)) == []
     imported(memory, line("index:QFH", 100, 50.0, DAYS[0], "CHF"), line(OIL, 1, 80.0, DAYS[0]))
@@ -186,7 +186,7 @@ def test_a_future_without_a_matching_contract_is_not_executed_and_the_reason_giv
     approved_expression(memory, lake, instrument=INDEX, stop="", target="")
     now = at(memory, lake, DAYS[6])
     (gap,) = advance_account(memory, now, replace(SETTINGS, contracts={}))
-    missing = f"E-001 is not executed: contract: {INDEX} is a future, and the account has no contract of it; write "
+    missing = f"E-001 is not executed: contract: {INDEX} is a future, and the account has no contract for it; write "
     assert gap == f'{missing}[account.contracts."future:QIDX"] with multiplier and margin to the settings'
     wrong = {"future:QIDX": config.Contract(multiplier=10.0, margin=3000.0)}
     (gap,) = advance_account(memory, now, replace(SETTINGS, contracts=wrong))
@@ -220,7 +220,7 @@ def test_a_fill_whose_multiplier_differs_from_the_open_positions_is_refused(memo
     imported(memory, bought)
     open_account(memory, CAPITAL, 0.0, {"future:QOIL": config.Contract(multiplier=500.0, margin=6000.0)})
     now = at(memory, lake, DAYS[4], 20)
-    problem = f"multiplier of {OIL} is 500, and that of its open position 1000; close the position first, or void"
+    problem = f"multiplier of {OIL} is 500, but its open position has 1000; close the position first, or void"
     with pytest.raises(BadInput, match=problem):
         import_fills(memory, HEADER + bought + sold)
     assert len(fills(whole_memory(memory, now.as_of))) == 1
@@ -298,7 +298,7 @@ def test_the_commands_and_the_desk_show_futures_margin_and_currencies(lake, open
     assert (code, "'contract' is not one of" in err) == (2, True)
     opened.write_text(HEADER + line("index:QFH", 1, 5, DAYS[0], "CHF"))
     code, _, err = run_forge(capsys, "fills", "import", str(opened))
-    assert (code, f"the lake has no rate of CHF for {DAYS[0]}" in err) == (2, True)
+    assert (code, f"the lake has no rate for CHF on {DAYS[0]}" in err) == (2, True)
 
 
 def test_a_pending_futures_trade_shows_its_contracts_and_its_ticket_orders_them(memory, lake):

@@ -138,6 +138,6 @@ def test_the_demo_fails_if_a_replay_misses_an_altered_tape(home, demo_run, memor
 
 def test_the_demo_refuses_a_folder_in_use_and_a_lake_without_its_figure(home, demo_run, tmp_path, capsys):
     assert invoke(("forge", "demo", "--lake", str(home / "lake"), "--into", str(home))) == 2
-    assert "holds decisions already" in capsys.readouterr().err
+    assert "already contains decisions" in capsys.readouterr().err
     assert invoke(("forge", "demo", "--lake", str(tmp_path / "none"), "--into", str(tmp_path / "into"))) == 2
-    assert "has no GDP of 2014" in capsys.readouterr().err
+    assert "has no GDP for 2014" in capsys.readouterr().err

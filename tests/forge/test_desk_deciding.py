@@ -140,7 +140,7 @@ def test_the_page_names_the_users_who_may_approve_and_waits_for_the_second(desk)
         answer = client.post("/desk/e/E-001/approve", data=display | {"by": by}, headers=UNLOCKED)
         assert (read(memory, "E-001").status, answer.headers.get("location")) == (status, place)
         if by == "anna":
-            assert "approved by anna; a second person has to" in client.get("/desk/approvals").text
+            assert "approved by anna; a second person must approve" in client.get("/desk/approvals").text
     assert client.get("/desk/commands").text.count('<select name="by" required>') == 2
     for by, closes in (("", False), ("carl", False), ("ben", True)):
         page = client.post("/desk/close", data={"id": "E-001", "reason": "done", "by": by}, headers=UNLOCKED).text

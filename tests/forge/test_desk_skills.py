@@ -96,8 +96,8 @@ def test_m1_the_page_applies_exactly_the_shown_change_only_by_post_with_the_toke
 @pytest.mark.parametrize(
     ("changed", "problem"),
     [
-        ({"sha256": "0" * 64}, "has another hash"),
-        ({"sha256": ""}, "has another hash"),
+        ({"sha256": "0" * 64}, "has a different hash"),
+        ({"sha256": ""}, "has a different hash"),
         ({"untested": " "}, "not tested: no model is configured"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Records as a model writes them: natural spellings are read, and every fault is reported at once."""
+"""Records as a model writes them: natural formats are read, and all faults are reported together."""
 
 from dataclasses import replace
 from datetime import date, timedelta
@@ -146,12 +146,12 @@ NEVER_RIGHT = {
     "a column that the query lacks": ("views", {"settles": replace(NEW_VIEW.settles, rule="closing < 2.0")},
                                       "no column 'closing'"),
     "a day that is over": ("views", {"settles": replace(NEW_VIEW.settles, by=TODAY - timedelta(days=2))},
-                           "is over"),
+                           "is past"),
     "a horizon that is no day": ("views", {"horizon": "2036-02-30"},
-                                 "horizon: 2036-02-30 is not a day of the calendar"),
+                                 "horizon: 2036-02-30 is not a calendar date"),
     "a horizon before the View": ("views", {"horizon": f"to {TODAY - timedelta(days=2)}"},
-                                  f"horizon: {TODAY - timedelta(days=2)} is over, and it is {TODAY} now"),
-    "an impossible last day": ("expressions", {"expires": "2036-02-30"}, "expires: '2036-02-30' is not a day"),
+                                  f"horizon: {TODAY - timedelta(days=2)} is past, and it is {TODAY} now"),
+    "an impossible last day": ("expressions", {"expires": "2036-02-30"}, "expires: '2036-02-30' is not a date"),
     "a long's stop above its entry": ("expressions", {"entry_details": "110", "stop": "111", "target": "120"},
                                       "stop: "),
     "a short's stop below its target": ("expressions", {"direction": "short", "stop": "90", "target": "100"},

@@ -55,17 +55,17 @@ def evening(memory, lake, number):
     return [alert.text for alert in listing if alert.subject == "E-001"], outcomes, gaps
 
 
-def test_a_stop_passed_during_a_halt_is_alerted_daily_and_fills_at_the_next_open(memory, lake):
+def test_a_stop_crossed_during_a_halt_raises_a_daily_alert_and_fills_at_the_next_open(memory, lake):
     held(memory, instrument="HLT", target="130")
     for number in (4, 5):
-        hole = f"there is no bar of HLT on {DAYS[4]}" if number == 4 else "there is no bar of HLT on 2 days"
+        hole = f"there are no bars for HLT on {DAYS[4]}" if number == 4 else "there are no bars for HLT on 2 days"
         texts, outcomes, gaps = evening(memory, lake, number)
-        assert texts[0].startswith(f"may have its stop 95 passed, unfollowed since {DAYS[4]}: {hole}")
+        assert texts[0].startswith(f"may have passed its stop 95, unfollowed since {DAYS[4]}: {hole}")
         assert (outcomes, gaps[0].startswith(f"E-001: {hole}")) == ([], True)
     texts, (outcome,), gaps = evening(memory, lake, 6)
     assert (texts, gaps) == ([f"reached its stop 95 on {DAYS[6]}"], [])
     assert (outcome.status, outcome.pnl) == ("stop", pytest.approx(-1.5))
-    assert f"stop at 85 on {DAYS[6]}; there is no bar of HLT on 2 days, {DAYS[4]} to {DAYS[5]};" in outcome.body
+    assert f"stop at 85 on {DAYS[6]}; there are no bars for HLT on 2 days, {DAYS[4]} to {DAYS[5]};" in outcome.body
     assert (outcome.version, len(outcome.answer)) == (lake.head(), 64)
 
 
@@ -75,7 +75,7 @@ def test_an_unproven_split_raises_an_alert_and_the_stop_fills_a_session_later(me
     texts, outcomes, _ = evening(memory, lake, 4)
     unproven = f"the split of {DAYS[4]} is unproven"
     assert (texts, outcomes) == (
-        [f"has its stop 95 passed at 50, unfollowed since {DAYS[4]}: {unproven}"], [],
+        [f"has passed its stop 95 at 50, unfollowed since {DAYS[4]}: {unproven}"], [],
     )  # fmt: skip
     _, (outcome,), _ = evening(memory, lake, 5)
     assert (outcome.status, outcome.pnl) == ("stop", pytest.approx(-5.0))
@@ -87,7 +87,7 @@ def test_a_dividend_in_another_currency_is_noted_but_not_counted(memory, lake):
     assert evening(memory, lake, 4) == ([], [], [])
     _, (outcome,), _ = evening(memory, lake, 5)
     assert (outcome.status, outcome.pnl) == ("stop", pytest.approx(-1.0))
-    assert f"the dividend of {DAYS[3]} is not in USD and not counted" in outcome.body
+    assert f"the dividend of {DAYS[3]} is not in USD and is not counted" in outcome.body
 
 
 def test_a_position_closed_by_the_pm_ends_at_its_last_price_if_no_bar_comes(memory, lake):

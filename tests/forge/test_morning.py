@@ -87,7 +87,7 @@ def test_period_pnl_excludes_deposits_and_is_compared_with_the_benchmark(first):
     assert month.benchmark == pytest.approx((INDEX[59] / INDEX[APRIL] - 1) * 100)
     assert year.benchmark == pytest.approx((INDEX[59] / INDEX[0] - 1) * 100)
     assert [each.compared_since for each in first.periods] == [DAYS[58], date(2024, 4, 30), DAYS[0]]
-    assert year.benchmark_text("SPY").endswith(f"% since {DAYS[0]}")  # the lake has no bar of the previous year
+    assert year.benchmark_text("SPY").endswith(f"% since {DAYS[0]}")  # the lake has no bars of the previous year
     assert "since" not in month.benchmark_text("SPY")
 
 
@@ -177,7 +177,7 @@ def test_command_and_page_begin_with_the_account(market, tmp_path, monkeypatch, 
     (tmp_path / "fills.csv").write_text(text)
     assert cli.invoke(["forge", "fills", "import", str(tmp_path / "fills.csv")]) == 0
     notes = capsys.readouterr().err
-    assert notes == "NEW: the lake has no price of it; valued at its last fill\n"  # the desk names such sessions
+    assert notes == "NEW: the lake has no price for it; valued at its last fill\n"  # the desk names such sessions
     assert cli.invoke(["forge", "desk"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].startswith("net asset value")

@@ -86,7 +86,7 @@ def settings(home, **model):
         ({}, ("--as-of", T), "model.control: is not set; write [model] control = "),
         ({"control": "openai:old@http://127.0.0.1:9/v1"}, (), "--control: needs an instant; give --as-of"),
         ({"control": "openai:old@http://127.0.0.1:9/v1"}, ("--as-of", T),
-         "model.control_trained_to: nothing states when the training of openai:old@http://127.0.0.1:9/v1 ended"),
+         "model.control_trained_to: the end of the training of openai:old@http://127.0.0.1:9/v1 is unknown"),
         ({"control": "openai:old@http://127.0.0.1:9/v1", "control_trained_to": "2014-05-08"}, ("--as-of", T),
          "was trained up to 2014-05-08, which is not before 2014-05-08"),
     ],

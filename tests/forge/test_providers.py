@@ -107,7 +107,7 @@ def test_t3_a_source_says_which_dataset_is_empty(lake, source, params, empty):
     answer = fetch(lake, source, **params)
     assert answer.rows == ()
     assert {gap["type"] for gap in answer.gaps} == {"no_data"}
-    assert any(f"no row of {empty} " in gap["reason"] for gap in answer.gaps)
+    assert any(f"no rows of {empty} " in gap["reason"] for gap in answer.gaps)
 
 
 def test_t3_an_empty_answer_reveals_nothing_of_the_future(lake):

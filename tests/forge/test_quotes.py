@@ -142,7 +142,7 @@ def test_risk_and_alerts_read_quotes(memory, lake):
     assert [alert.kind for alert in listing if alert.subject in ("E-001", EURO)] == ["stop near"]
     late = alerts(remembered, view_at(lake, DAYS[9]), config.Config())
     (text,) = [alert.text for alert in late if alert.subject == "E-001"]
-    assert text.startswith(f"may have its stop 1.075 passed, unfollowed since {DAYS[6]}: there is no bar of {EURO} on")
+    assert text.startswith(f"may have passed its stop 1.075, unfollowed since {DAYS[6]}: there are no bars for {EURO}")
 
 
 def test_a_rate_has_its_zero_coupon_bonds_duration_and_counts_as_rates_exposure(lake):
@@ -185,7 +185,7 @@ def test_a_later_quote_does_not_make_an_instrument_followable(memory, lake):
     """Before the first close there are no quotes, so nothing can be followed and no instrument is refused."""
     before = At(as_of=START, lake=lake.root)
     assert Followable(before).fault("TY") is None
-    assert Followable(before).describe() == "no instrument: the lake has no price of the last 30 days"
+    assert Followable(before).describe() == "no instrument: the lake has no prices from the last 30 days"
     long_after = view_at(lake, DAYS[60])
     assert Followable(long_after).fault("TY") is None
     assert EURO not in record_page(KINDS["expressions"], before)

@@ -145,7 +145,7 @@ TEXT = render(NEW_VIEW)
         (TEXT.replace("links:", "links: a b"), 8, "separate names by commas"),
         (TEXT.replace("0.7}", "0.8}"), 9, "sum to 1.1"),
         (TEXT.replace('"probability": 0.7', '"probability": "0.7"'), 9, "not a number"),
-        (TEXT.replace('"by": "2036-09-01"', '"by": "soon"'), 10, "not a day"),
+        (TEXT.replace('"by": "2036-09-01"', '"by": "soon"'), 10, "not a date"),
         (TEXT.replace("close < 2.0", "it rains"), 10, "rule"),
         (TEXT.replace("\n---\n", "\n"), 15, "write --- on a line after them"),
         (TEXT.replace("Growth", "Gro\x00wth"), 15, "body"),

@@ -139,7 +139,7 @@ def test_o2_moving_the_question_or_the_confidence_changes_no_score(memory, lake)
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
-        ({"params": {"series": "NONE", "limit": 1}}, "the lake has no row that answers it"),
+        ({"params": {"series": "NONE", "limit": 1}}, "the lake has no rows that answer it"),
         ({"rule": "price < 2"}, "price is missing in the row that answers it"),
         ({"rule": "value == 'up'"}, "value is 17101.3, which can't be compared by \"value == 'up'\""),
         ({"by": date(2014, 5, 1)}, "it was stated after the day that judges it"),

@@ -197,7 +197,7 @@ REFUSED = [
     ("views", {"confidence": "7"}, "confidence: 7 is not from 0 to 1"),
     ("views", {"confidence": "$60"}, "confidence: '$60' is a price, which this number is not"),
     ("views", {"links": {"O-001": "supports", "O-002": "contradicts"}}, "links: 'O-001: supports' is not a name"),
-    ("views", {"settles": SETTLES | {"by": 1733097600}}, "by: 1733097600 is not a day such as 2024-02-15"),
+    ("views", {"settles": SETTLES | {"by": 1733097600}}, "by: 1733097600 is not a date such as 2024-02-15"),
     ("views", {"settles": SETTLES | {"deadline": "2024-12-31"}}, "settles: by appears twice"),
     ("views", {"scenarios": [{"name": "soft", "prob": 0.65, "probability": 0.5}, {"name": "hard", "p": 0.5}]},
      "scenarios: probability appears twice"),

@@ -67,7 +67,7 @@ def test_the_question_after_a_failed_one_gets_its_own_answer(memory, tmp_path):
 def test_a_named_decision_does_not_answer_another_question(memory, tmp_path):
     ok = agent(memory, tmp_path)
     asyncio.run(ok.ask("first", T, decision="D-1"))
-    with pytest.raises(BadInput, match="started with another question"):
+    with pytest.raises(BadInput, match="started with a different question"):
         asyncio.run(ok.ask("second", T, decision="D-1"))
 
 
@@ -97,7 +97,7 @@ for question in sys.argv[2:]:
 
 
 def crowd(folder, processes, questions, seed):
-    """Ask from many processes at once and kill half of them; return their printed lines and how many were killed."""
+    """Ask from many processes in parallel and kill half of them. Return their printed lines and the number killed."""
     rng = random.Random(f"crowd/{seed}")
     command = [sys.executable, "-c", ASKING, str(folder)]
     asked = [[f"p{process} q{number}" for number in range(questions)] for process in range(processes)]
@@ -144,7 +144,7 @@ def test_killed_and_concurrent_processes_answer_their_own_questions(memory, tmp_
 
 
 def share(seed, folder):
-    """Let concurrent processes ask, kill half of them, and resume their decisions."""
+    """Ask from concurrent processes, kill half of them, and resume their decisions."""
     (lines, killed), left = crowd(folder, processes=8, questions=12, seed=seed), resumed(folder)
     questions = len(Tape(folder / "tape.sqlite").decisions())
     counts = Counter({"processes killed": killed, "resumed": len(left)})

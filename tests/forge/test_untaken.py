@@ -103,7 +103,7 @@ def test_o2_a_position_is_closed_at_its_target_across_a_split_and_a_dividend(mem
     [
         ({"direction": "option"}, "a trade that is option can't be followed by daily bars"),
         ({"target": "115 or so"}, "target '115 or so' is not a price in USD"),
-        ({"instrument": "TY"}, f"there is no bar of TY on 10 days, {DAYS[0]} to {DAYS[9]}"),
+        ({"instrument": "TY"}, f"there are no bars for TY on 10 days, {DAYS[0]} to {DAYS[9]}"),
     ],
 )
 def test_o2_a_position_that_bars_cannot_follow_is_a_gap_with_a_reason(memory, lake, changed, reason):
@@ -114,7 +114,7 @@ def test_o2_a_position_that_bars_cannot_follow_is_a_gap_with_a_reason(memory, la
 
 
 def adjust(memory, name, **changed):
-    """Propose, review and approve a change of a held Expression."""
+    """Propose, review and approve a change to a held Expression."""
     text = standing(memory).read_file(f"/memory/expressions/{name}.md")
     change = replace(parse(KINDS["expressions"], text), id="new", adjusts=name, status="proposed", **changed)
     path = wrote(standing(memory), "/memory/expressions/new.md", change, f"a{memory.journal.head()[0]}")

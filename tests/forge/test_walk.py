@@ -222,7 +222,7 @@ def test_a_walk_resumes_only_with_its_original_parameters(walked):
     before = json.dumps(transcript(ground.place(DAYS)))
     run(DAYS, replace(ground, models=None))
     assert json.dumps(transcript(ground.place(DAYS))) == before
-    with pytest.raises(BadInput, match="until: the run days was started with another value"):
+    with pytest.raises(BadInput, match="until: the run days was started with a different value"):
         run(replace(DAYS, until=date(2014, 5, 12)), ground)
 
 

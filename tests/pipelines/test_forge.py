@@ -117,7 +117,7 @@ def test_schedules_and_walks_follow_the_same_timetable_of_the_settings(plan, mon
 
 
 BROKEN = "[schedules]\nretrospective_day = 'Funday'\n"
-SAYS = "retrospective_day 'Funday' is not a day; write one of Monday"
+SAYS = "retrospective_day 'Funday' is not a day of the week; write one of Monday"
 
 
 def test_unreadable_settings_stop_only_forge(tmp_path, monkeypatch):
@@ -211,7 +211,7 @@ def test_h1_a_new_alert_wakes_the_agent_once_and_is_sent_to_the_named_channels(
     assert f"View due: V-001 is due on {due.by}: value > 17000" in config["alerts"]
     assert dg.validate_run_config(definitions.resolve_job_def("forge_turn"), question.run_config)
     assert "View due: V-001" in caplog.text
-    assert tick(cursor) == (dg.SkipReason("no new alert"), cursor)
+    assert tick(cursor) == (dg.SkipReason("no new alerts"), cursor)
     again, _ = tick("[]")
     assert again.run_config["ops"]["take_turn"]["config"]["alerts"] == config["alerts"]
     monkeypatch.delenv("ANTHROPIC_API_KEY")
@@ -319,8 +319,8 @@ def test_h1_a_turn_is_as_of_its_instant_and_a_retry_continues_from_its_tape(forg
     assert provider.asked[2]["messages"][0] == provider.asked[0]["messages"][0]
     (reply,) = (event.step_output_data.metadata for event in done.all_events if event.is_successful_output)
     assert reply["spent"].value.startswith("3 requests, ")
-    assert (
-        reply["gaps"].value == "- economic series (series=NONE): the lake has no row of macro_panels as of this instant"
+    assert reply["gaps"].value == (
+        "- economic series (series=NONE): the lake has no rows of macro_panels as of this instant"
     )
     receipt = json.loads(forge_home.tape().receipt("D-morning_review-20240705T110000Z"))
     assert (receipt["as_of"], receipt["end"], receipt["exposure"]) == (at, "answered", "exposed")

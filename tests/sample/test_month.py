@@ -67,7 +67,7 @@ def test_the_desk_shows_the_last_day_with_its_capital_alert_and_pending_decision
     page = desk.get("/desk").text
     assert "of 1,000,000 paid in" in page
     assert re.search(r'class="clock">(.*?)<', page)[1] == "Friday 21 May 2010, 17:00 New York"
-    assert "unfollowed since 2010-05-19: there is no bar of OWNH" in page
+    assert "unfollowed since 2010-05-19: there are no bars for OWNH" in page
     assert "E-005" in page
     assert "sess_" not in page
     assert "-0.00 %" not in page

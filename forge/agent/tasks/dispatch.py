@@ -1,4 +1,4 @@
-"""The tool `dispatch`: start a sub-agent and continue at once."""
+"""The tool `dispatch`: start a sub-agent and continue immediately."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -53,7 +53,7 @@ SPEC = ToolSpec(
 class DispatchTool:
     """The tool `dispatch` over an executor.
 
-    skill: returns a skill's name or raises BadInput; on_dispatch: called with each task.
+    skill: returns a skill's name or raises BadInput. on_dispatch: called with each task.
     """
 
     spec = SPEC

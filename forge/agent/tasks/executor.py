@@ -63,14 +63,14 @@ class Executor:
         if task.id in self.tasks:
             raise BadInput("id", f"{task.id} was already dispatched", "choose another id")
         if len(task.depends_on) > MOST_DEPENDENCIES:
-            raise BadInput("depends_on", f"names over {MOST_DEPENDENCIES} tasks", "depend on fewer")
+            raise BadInput("depends_on", f"names more than {MOST_DEPENDENCIES} tasks", "depend on fewer")
         for name in task.depends_on:
             if name not in self.tasks:
                 raise BadInput("depends_on", f"{name[:60]!r} was never dispatched", "dispatch it first")
         if not task.retry_of:
             return
         if task.retry_of not in self.tasks:
-            raise BadInput("retry_of", f"{task.retry_of[:60]!r} was never dispatched", "name a task that was")
+            raise BadInput("retry_of", f"{task.retry_of[:60]!r} was never dispatched", "name a dispatched task")
         old = self.newest(task.retry_of)
         if old not in self.results:
             raise BadInput("retry_of", f"{old} has not ended", f"collect('{old}') first")
@@ -127,7 +127,7 @@ class Executor:
                 raise AssertionError(f"{lost[0]} ended without a result")
 
     def cancel(self, name: str) -> None:
-        """Cancel a task, whatever its state."""
+        """Cancel a task, regardless of its state."""
         if name in self._handles:
             self._handles[name].cancel()
 

@@ -15,7 +15,7 @@ MOST_DEPENDENCIES = 50
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """A task. context: references such as ctx_001, V-001:summary; retry_of: the task it replaces."""
+    """A task. context: references such as ctx_001, V-001:summary. retry_of: the task it replaces."""
 
     id: str
     skill: str

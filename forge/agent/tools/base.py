@@ -102,7 +102,7 @@ async def _answered(tools: Mapping[str, Tool], call: Call, call_id: str) -> str:
 
 
 def natural_arguments(arguments: Any, schema: Mapping[str, Any]) -> Any:
-    """Return arguments converted to the types of the schema, if a model's spelling has only one meaning.
+    """Return arguments converted to the types of the schema, if what a model wrote has only one meaning.
 
     Objects, lists and whole numbers may be given as JSON text, an object may be given for text, and null omits an
     optional argument.

@@ -14,7 +14,7 @@ _NAME = re.compile(r"/context/(ctx_[0-9]{3,9})\.md$")
 
 
 class Fetched(Protocol):
-    """The answer of a source."""
+    """The response from a source."""
 
     @property
     def label(self) -> str:

@@ -67,7 +67,7 @@ class ShortView:
         """Write the View, with one scenario for each side of its rule, and return the path or the error."""
         rule, share = str(fields.pop("rule", "")), fields.get("confidence")
         if not isinstance(share, float | int) or not 0 <= share <= 1:
-            raise BadInput("confidence", f"{share!r} is not a number from 0 to 1", "give for example 0.6")
+            raise BadInput("confidence", f"{share!r} is not a number from 0 to 1", "give a number such as 0.6")
         *_, query, parameter, _ = FIGURES.get(rule.partition(" ")[0], FIGURES["value"])
         params, reason = {parameter: fields.pop("name", "")}, fields.pop("reason", "")
         fields |= {
