@@ -77,7 +77,7 @@ class Level:
 class ForecastBand:
     """Forecasts of similar probability, all numbers between 0 and 1.
 
-    forecast: their mean; came_true: the share that came true; least, most: its 95 % interval; low, high: the range of
+    forecast: their mean. came_true: the share that came true. least, most: its 95 % interval. low, high: the range of
     the share by chance if the forecasts are right.
     """
 

@@ -146,7 +146,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A comparison of a column with another column or a number: `high >= low`, `close > 0`. Null satisfies it."""
+    """A comparison of a column with a second column or a number: `high >= low`, `close > 0`. Null satisfies it."""
 
     left: str
     operator: str
@@ -177,7 +177,7 @@ class DriftLimits:
 
     revised: the share of the run's known records whose content differs from the lake's; None if whole histories are
     restated in ordinary days. together: columns that ordinary restatements multiply by one factor; such rows are not
-    counted as revised. replaced: the share of a window's records that now have other keys; None if keys change.
+    counted as revised. replaced: the share of a window's records that now have different keys; None if keys change.
     empty: the share of the values expected in a column that are null, empty or 0. new_values: the share of an
     enumeration's values that the lake does not have. shared: the share of a run's records that have the id of another
     record of the run, if the source shows only the newest statement of a record. length, magnitude: the factor by which
@@ -212,23 +212,23 @@ class Dataset:
         columns: the business columns, in order.
         key: the natural key. Views show, per key, the newest revision as of T.
         entity: the first column that files are sorted by; the second is `available_at`.
-        source_tag: the tag of the clock that dates the rows; other_tags: tags of rows from other sources.
+        source_tag: the tag of the clock that dates the rows. other_tags: tags of rows from other sources.
         gap_rules: the conditions under which a source record becomes a gap.
         identity: the columns that identify a record when it is read again (default: key).
         thing: the identity columns without those that date a record (default: the identity). Once a poll has seen a
-        record with these values, other content of it is never dated before that poll.
+        record with these values, different content of it is never dated before that poll.
         gap_names: the names of a row among gaps, with columns in braces, if its evidence does not identify it.
-        follows: (column, dataset, name) for each dataset whose rows a column refers to; `name` is their spelling in the
-            column, with columns in braces. A row is available no earlier than the newest row it follows.
+        follows: (column, dataset, name) for each dataset whose rows a column refers to; `name` is how the column
+            writes them, with columns in braces. A row is available no earlier than the newest row it follows.
         tiebreak: columns that order revisions of one key that became available at the same instant.
         newer_by: identity columns that decide which statement of a key is newer, regardless of revisions; without them
             the statement that became available last is newer.
-        revised_at: the column by which the source dates a change of content. "": a change is available when observed.
+        revised_at: the column by which the source dates a change in content. "": a change is available when observed.
             "available_at": the source publishes its history, and each instant of an identity is a separate statement.
-        trusts_dates: whether the source's date counts if it lies between two polls, the earlier of which lacked the
+        trusts_dates: whether the source's date counts if it is between two polls, the earlier of which lacked the
             record. Otherwise the record is available when observed.
-        warnings: the names of further checks that only warn.
-        group: graph, external, derived or drops: the folder of its extractor in assets; mounted: a table that a lake's
+        warnings: the names of other checks that only warn.
+        group: graph, external, derived or drops: the folder of its extractor in assets. mounted: a table that a lake's
             user mounted.
         lane: 1 the graph, 2 data from providers, 3 data shown in open mode only; a tag in Dagster.
         open_only: whether sessions as of an instant leave it out.
@@ -427,5 +427,5 @@ def is_column_name(name: str) -> bool:
 
 
 def gap_table_name(dataset: str) -> str:
-    """Return the lake table that holds a dataset's gaps."""
+    """Return the lake table that contains a dataset's gaps."""
     return f"gaps/{dataset}"

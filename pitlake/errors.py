@@ -25,7 +25,7 @@ PitlakeError                    the base class of all errors
 │   └── SessionLost             the session's process ended, or the session was closed
 ├── ReceiptError                a stored receipt
 │   ├── ReceiptDamaged          a file is not a receipt, or was changed
-│   ├── ReplayImpossible        something that the question needs is missing; the message names it
+│   ├── ReplayImpossible        something that the question needs is missing; the message says what
 │   └── ReplayDiffers           the repeated question has another answer
 ├── SourceError                 an external source that is read over HTTP
 │   ├── NotCaptured             a replay needs a response that was never captured
@@ -219,7 +219,7 @@ _MORE_OF = {
     "disk": "free space there (`pitlake doctor` shows what is free, `pitlake vacuum --apply` removes what no version "
     "needs) and run again",
     "files": "allow more, such as `ulimit -n 4096`, and run again",
-    "memory": "allow more memory, or do less at once, and run again",
+    "memory": "allow more memory, or do less at a time, and run again",
 }
 
 

@@ -71,7 +71,7 @@ def working_in(place: str, path: Path | str) -> Iterator[None]:
 
 
 class DiskSpace(NamedTuple):
-    """The disk at a path: the free bytes for this user, all bytes, and the number of further files (-1: unlimited)."""
+    """The disk at a path: the free bytes for this user, all bytes, and the number of new files (-1: unlimited)."""
 
     free: int
     size: int

@@ -40,10 +40,10 @@ def frame(
 ) -> "DataFrame":
     """Return the rows of a dataset that were public at an instant: the newest of each key, or all with `revisions`.
 
-    spark: a session that reads Delta tables. as_of, version, lake: as `pitlake.connect` takes them. The columns are
-    those of a session's `<dataset>`, or `<dataset>_revisions`. Spark reads the rows when they are used. Raises BadInput
-    (also for an instant in the future, and where a library is missing), BadInstant, LakeNotFound, VersionVacuumed, and
-    LakeError for a table that Spark can't read.
+    spark: a session that reads Delta tables. as_of, version, lake: as `pitlake.connect` takes them. The columns are the
+    same as in a session's `<dataset>`, or `<dataset>_revisions`. Spark reads the rows when they are used. Raises
+    BadInput (also for an instant in the future, and where a library is missing), BadInstant, LakeNotFound,
+    VersionVacuumed, and LakeError for a table that Spark can't read.
     """
     for library in ("pyspark", "sqlglot"):
         if find_spec(library) is None:

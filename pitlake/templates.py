@@ -1,4 +1,4 @@
-"""The template environment of every page and report: all values are escaped, and an unknown name is an error."""
+"""The template environment of every page and report: all values are escaped, and an unknown name raises an error."""
 
 import jinja2
 

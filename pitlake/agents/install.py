@@ -122,7 +122,7 @@ def check(project: Path) -> list[str]:
         wrong.append("python3 can't run .claude/hooks/pit_guard.py: it must be 3.9 or newer")
     if not _said(["sh", str(project / ".claude/lake-server"), "--find"], project):
         wrong.append(
-            "lake-server finds no pitlake: pip install 'pitlake[mcp]' in the project's .venv, or install again"
+            "lake-server can't find pitlake: pip install 'pitlake[mcp]' in the project's .venv, or install again"
         )
     return wrong
 

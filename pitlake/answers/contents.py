@@ -31,7 +31,7 @@ SCHEMA = pa.schema(
 class Holding:
     """One dataset in a session.
 
-    rows: the number of its revisions; first, newest: the earliest and latest available_at among them.
+    rows: the number of its revisions. first, newest: the earliest and latest available_at among them.
     """
 
     dataset: str
@@ -46,8 +46,8 @@ class Holding:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Change:
-    """The changes of one dataset that became public after one instant and up to another. new: the number of rows whose
-    key had no public row before; revised: the number of rows whose key had one; first, newest: the earliest and latest
+    """The changes to one dataset that became public after one instant and up to another. new: the number of rows whose
+    key had no public row before. revised: the number of rows whose key had one. first, newest: the earliest and latest
     available_at among both.
     """
 

@@ -39,17 +39,17 @@ def open_target(target: str, form: str) -> Target:
         raise BadInput("--to", "is empty", "name a folder or a prefix")
     if target.startswith(f"{SCHEME}://"):
         if form != ICEBERG:
-            raise BadInput("--to", f"{target} is a catalog of Iceberg", "add --format iceberg")
+            raise BadInput("--to", f"{target} is an Iceberg catalog", "add --format iceberg")
         return _InCatalog(target)
     if form == ICEBERG and "://" in target:
         next_step = "name a folder, or iceberg://catalog/namespace for a catalog whose tables are there"
-        raise BadInput("--to", f"a catalog of Iceberg can't be made at {target}", next_step)
+        raise BadInput("--to", f"an Iceberg catalog can't be created at {target}", next_step)
     try:
         store = open_store(target)
     except BadInput as problem:
         raise BadInput("--to", problem.problem, problem.next_step) from None
     if next(store.walk(""), None) is not None:
-        raise BadInput("--to", "holds files already", "name a folder or a prefix that is empty or not there")
+        raise BadInput("--to", "already contains files", "name a folder or a prefix that is empty or new")
     return _InFolder(target, store) if form == ICEBERG else _Deltas(store)
 
 

@@ -106,7 +106,7 @@ def clean_gap(kind: str, reason: str, query: str | None = None) -> dict[str, str
 
 
 def to_json(payload: Mapping[str, Any]) -> str:
-    """Return the canonical JSON of an envelope. Equal envelopes give equal bytes, whatever the order of their keys."""
+    """Return the canonical JSON of an envelope. Equal envelopes give equal bytes, in any order of keys."""
     return json.dumps(payload, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
@@ -185,7 +185,7 @@ def _scalar(value: Any, field: str, place: str) -> Any:
         return f"PT{_seconds(value // timedelta(microseconds=1), 6)}S"
     if isinstance(value, UUID):
         return str(value)
-    raise BadInput(field, f"{place} holds a {type(value).__name__}, which JSON can't represent", "cast it in the query")
+    raise BadInput(field, f"{place} has a {type(value).__name__}, which JSON can't represent", "cast it in the query")
 
 
 def _stamp(value: datetime) -> str | None:

@@ -1,7 +1,7 @@
 """Panel fields `table.column` of mounted tables. Each value is as a session at the row's own instant shows it.
 
-A table names its companies in a column `cik`, `ticker` or `symbol`. If its key has a date, the value is that of the
-newest date that is not after the instant.
+A table names its companies in a column `cik`, `ticker` or `symbol`. If its key has a date, the value is from the newest
+date that is not after the instant.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -38,7 +38,7 @@ def questions(fields: Collection[str], contracts: Mapping[str, "Dataset"], spell
 
 
 def owner(contract: "Dataset") -> str:
-    """Return the column that names a company in each row of a table; "" if none does."""
+    """Return the column with the company of each row of a table; "" if there is none."""
     return next((name for name in OWNERS if name in contract.agent_columns), "")
 
 

@@ -68,7 +68,7 @@ def text(table: "pa.Table", provenance: Provenance, as_of: datetime | None) -> b
 
 
 def gaps_page(table: "pa.Table", as_of: datetime | None, *, start: int, max_rows: int, max_bytes: int) -> Page:
-    """Return rows of the `gaps` view as an envelope of gaps without data. Limits and errors are those of `page`."""
+    """Return rows of the `gaps` view as an envelope of gaps without data. Limits and errors are as in `page`."""
     gaps = _fitting(rows_of(table.slice(start, max_rows), max_bytes), lambda gap: open_envelope([], [gap]), max_bytes)
     stop = start + len(gaps)
     return Page(_gated([], gaps, as_of), stop if stop < table.num_rows else None)

@@ -1,7 +1,7 @@
 """Panels: one row per company and instant, one column per field. Each value is as it was known at the row's instant.
 
-`panel` is the Python interface; `PanelQuestion.parse` checks the arguments of every interface. The values are those of
-the named queries `line_items_as_of_event` and `prices_as_of_event`.
+`panel` is the Python interface; `PanelQuestion.parse` checks the arguments of every interface. The values come from the
+named queries `line_items_as_of_event` and `prices_as_of_event`.
 """
 
 import re
@@ -69,7 +69,7 @@ def panel_fields() -> list[str]:
 class PanelQuestion:
     """The companies, instants and fields of a panel. `parse` creates it from a user's arguments.
 
-    field: spells the name of an argument as the user typed it.
+    field: returns the name of an argument as the user typed it.
     universe: a mounted table of intervals; its members at each instant are the rows, and `tickers` is empty.
     """
 
@@ -94,10 +94,10 @@ class PanelQuestion:
         proof: bool = False,
         field: Callable[[str], str] = str,
     ) -> Self:
-        """Check a user's arguments, which are those of `panel`. Return the question.
+        """Check a user's arguments, which are the same as `panel`'s. Return the question.
 
-        field: Spells an argument's name as the user typed it, such as --since.
-        Raises BadInput, which names the argument, and suggests similar names for an unknown field.
+        field: Returns an argument's name as the user typed it, such as --since.
+        Raises BadInput, which shows the argument, and similar names for an unknown field.
         """
         if (tickers is None) == (universe is None):
             problem = f"give either this or {field('universe')}"
@@ -127,7 +127,7 @@ class PanelQuestion:
             moments = sorted({clock.instant(moment, field("instants")) for moment in instants})
             if not moments or moments[-1] > last:
                 raise BadInput(
-                    field("instants"), "is empty, or has an instant in the future", "give instants of the past"
+                    field("instants"), "is empty, or has an instant in the future", "give instants in the past"
                 )
         names = (tuple(dict.fromkeys(texts)) for texts in (symbols, chosen))
         return cls(
@@ -208,7 +208,7 @@ def panel(  # noqa: PLR0913 - the arguments of a panel
         version, known_by, lake, isolation, hindsight: As in `connect`.
 
     Raises:
-        BadInput: The message names the argument and, for an unknown field, similar fields.
+        BadInput: The message shows the argument and, for an unknown field, similar fields.
         LakeNotFound, LimitExceeded, SessionRefused: See `pitlake.errors`.
     """
     from pitlake.session.viewpoint import Viewpoint

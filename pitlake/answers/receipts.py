@@ -1,4 +1,4 @@
-"""Stored receipts and their replay. A repeated question gives the same bytes, or an error that names what is missing.
+"""Stored receipts and their replay. A repeated question gives the same bytes, or an error that says what is missing.
 
 A result stores its own receipt (`Result.keep`), and the lake protects what a stored receipt needs.
 """
@@ -181,7 +181,7 @@ def _why(then: Question, now: Question) -> str:
         return f"{then.engine} answered it, and this installation has {now.engine}"
     if then.threads != 1:
         return f"it was answered with {then.threads} threads, whose order may vary; use one thread"
-    return "this is another lake, or the SQL has no fixed answer"
+    return "this is a different lake, or the SQL has no fixed answer"
 
 
 def values(parameters: str) -> Any:

@@ -1,7 +1,7 @@
 """Ratios of a panel, from line items and bars as they were known at the row's instant: margins, ROE, yield and P/E.
 
-A ratio is null if an input is unknown, has another period or currency, or is a divisor that is not positive. A price
-and a figure per share have the same basis only if the price is not older and no split lies between them.
+A ratio is null if an input is unknown, has a different period or currency, or is a divisor that is not positive. A
+price and a figure per share have the same basis only if the price is not older and no split falls between them.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 BARS = "prices_as_of_event"
 DOLLARS, PER_SHARE = "iso4217:USD", "iso4217:USDshares"
-SPLIT = "a split may lie between the price and the figure of its shares"
+SPLIT = "a split may fall between the price and the figure of its shares"
 RECEIPTS = "a 20-F counts ordinary shares, and the price may be of depositary receipts"
 UNKNOWN, PERIODS, UNITS, NEGATIVE = (
     "an input is unknown",

@@ -87,12 +87,12 @@ def opened(lake: Any) -> "Iterator[Session]":
 
 
 def restated(table: Table, session: "Session") -> list[Finding]:
-    """Find values that filings state only after the row's stamp, when another value of the same figure was public."""
+    """Find values that filings state only after the row's time, when a different value of the figure was public."""
     period = required(table.time("valid_at"), "periods")
     entities = table.values("key")
     stamp = table.row_time if table.is_panel else table.time("available_at")
     if stamp is None or entities is None or not table.figures:
-        raise NotChecked("no figures with a company, a period and a stamp")
+        raise NotChecked("no figures with a company, a period and a timestamp")
     ciks = {key: _cik(session, key) for key in entities.dropna().astype(str).unique()}
     frame = pd.DataFrame({
         "place": np.arange(len(table.rows)),
@@ -116,15 +116,15 @@ def restated(table: Table, session: "Session") -> list[Finding]:
     late = (first - pd.to_datetime(_end(stamp), unit="us", utc=True)).dt.total_seconds().fillna(0)
     words = (
         f"restated values under first dates, {MARK}",
-        f"Filings in the lake state these values only later; at {stamp.name} another value was public.",
-        "Give each value the stamp of the filing that stated it; a session as of the row's time has the value then.",
+        f"Filings in the lake state these values only later; at {stamp.name} a different value was public.",
+        "Give each value the time of the filing that stated it; a session as of the row's time has the value then.",
     )
     names = [period.name, stamp.name, *table.figures[:2], "first stated", "value then"]
     return finding_of(replace(table, rows=with_former), "lake_restated", words, first.notna(), late, names)
 
 
 def later_tickers(table: Table, session: "Session") -> list[Finding]:
-    """Find rows under a ticker that the company takes only later; the lake states another one at the row's time."""
+    """Find rows under a ticker that the company takes only later; the lake has a different one at the row's time."""
     entities, used = table.values("key"), table.row_time or table.time("valid_at")
     if entities is None or used is None:
         raise NotChecked("no column of tickers")
@@ -133,7 +133,7 @@ def later_tickers(table: Table, session: "Session") -> list[Finding]:
     changes = session.sql(_TICKERS).df().set_index("ticker")
     if changes.empty:
         if not len(session.sql("FROM names WHERE kind = 'ticker' LIMIT 1")):
-            raise NotChecked("the lake states no tickers")
+            raise NotChecked("the lake has no tickers")
         return []
     since, known_since = (
         names.map(changes[name].dt.tz_convert("America/New_York").dt.tz_localize(None).dt.normalize())
@@ -143,7 +143,7 @@ def later_tickers(table: Table, session: "Session") -> list[Finding]:
     with_former = table.rows.assign(**{"ticker then": names.map(changes["ticker_then"])})
     words = (
         f"today's tickers on old rows, {MARK}",
-        "The lake has these tickers only later, and another ticker of the company at the row's time.",
+        "The lake has these tickers only later, and a different ticker of the company at the row's time.",
         "Key rows by CIK, or by the ticker of their day.",
     )
     age = (since - used.day).dt.days.fillna(0)
@@ -158,7 +158,7 @@ def _cik(session: "Session", key: str) -> str | None:
 
 
 def _end(stamp: Column) -> "pd.Series[Any]":
-    """Return the last instant that a stamp may mean. For a day this is its end."""
+    """Return the last instant that a timestamp may mean. For a day this is its end."""
     return stamp.start.where(stamp.has_clock, stamp.start + DAY)
 
 

@@ -45,7 +45,7 @@ def finding_of(
 ) -> list[Finding]:
     """Return the finding about the rows where `bad` holds; none if there is no such row.
 
-    words: title, meaning and next step; size: how bad each row is; columns: shown in addition to the entity.
+    words: title, meaning and next step. size: how bad each row is. columns: shown in addition to the entity.
     """
     bad = np.asarray(bad, bool)
     if not bad.any():

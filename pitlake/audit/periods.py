@@ -9,7 +9,7 @@ from pitlake.audit.table import Column, Table
 SOONEST_REPORT = 10
 """The days after a period's end before which hardly any company reports."""
 LEAST_PERIOD = 25
-"""The days between two periods from which they are months, quarters or years. Shorter ones may be known at once."""
+"""The days between two periods from which they are months, quarters or years. Shorter ones may be known immediately."""
 LEAST_QUARTER = 80
 LEAST_SHARE, LEAST_STEPS = 0.9, 4
 FUNDAMENTAL = {"eps", "revenue", "sales", "income", "profit", "earnings", "ebit", "ebitda", "dividend", "margin"} | {
@@ -26,7 +26,7 @@ def period_end(table: Table) -> list[Finding]:
     if period is None:
         return _dated_by_period(table) or _steps(table)
     if _typical_gap(table, period) < LEAST_PERIOD:
-        raise NotChecked(f"{period.name} is shorter than a month, so its values may be known at once")
+        raise NotChecked(f"{period.name} is shorter than a month, so its values may be known immediately")
     used = table.row_time
     if used is None:
         words = (
@@ -38,7 +38,7 @@ def period_end(table: Table) -> list[Finding]:
     lag = days_between(used, period)
     early = lag < (SOONEST_REPORT if table.is_panel else 1)
     words = (
-        f"figures of a period count from its end ({used.name} against {period.name})",
+        f"figures are used from the end of their period ({used.name} against {period.name})",
         "A period's figures are published weeks after its end.",
         "Date each figure by the filing or the release that first stated it.",
     )

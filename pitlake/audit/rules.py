@@ -27,9 +27,9 @@ REAL_WEEKENDS = 0.2
 
 
 def future_stamps(table: Table) -> list[Finding]:
-    """Find rows of a panel with a value whose stamp is later than the row."""
+    """Find rows of a panel with a value whose timestamp is later than the row."""
     if not table.is_panel:
-        raise NotChecked("rows have no date beside the stamps of their values")
+        raise NotChecked("rows have no date besides the timestamps of their values")
     used, findings = required(table.time("date"), "row dates"), list[Finding]()
     for role in ("available_at", "accepted_at", "filing_date", "announced_at"):
         stamp = table.time(role)
@@ -48,18 +48,18 @@ def future_stamps(table: Table) -> list[Finding]:
 
 
 def same_day(table: Table) -> list[Finding]:
-    """Find rows that use a value on the day of its stamp, although the stamp has no clock time."""
+    """Find rows that use a value on the day of its timestamp, although the timestamp has no clock time."""
     stamps = [table.time(role) for role in ("available_at", "accepted_at", "filing_date", "announced_at")]
     stamp = next((each for each in stamps if each is not None and not each.has_clock.any()), None)
     if not table.is_panel:
         return _midnights(table)
     used = required(table.time("date"), "row dates")
     if stamp is None or stamp.name == used.name:
-        raise NotChecked("no stamp of values that is a day")
+        raise NotChecked("no timestamp of values that is a date")
     same = (stamp.day == used.day) & ~used.has_clock
     words = (
-        f"{stamp.name} is a day, and the row uses it on that day",
-        "A day has no time. Most results come after the close, so the row's price does not reflect them.",
+        f"{stamp.name} is a date, and the row uses it on that day",
+        "A date has no time. Most results come after the close, so the row's price does not reflect them.",
         f"Use values from the session after {stamp.name}, or store the instant at which they became public.",
     )
     return finding_of(table, "same_day", words, same.fillna(value=False), np.ones(len(same)), [used.name, stamp.name])
@@ -67,15 +67,15 @@ def same_day(table: Table) -> list[Finding]:
 
 def _midnights(table: Table) -> list[Finding]:
     """Find timestamps that are days. A program that compares them treats each as the first second of its day."""
-    stamp = required(table.time("available_at"), "stamps that say when values became known")
+    stamp = required(table.time("available_at"), "timestamps that say when values became known")
     if not stamp.is_timestamp:
-        raise NotChecked(f"{stamp.name} has days, which are not wrong by themselves; count each at its end")
+        raise NotChecked(f"{stamp.name} has dates, which are not wrong by themselves; use each from its end")
     if stamp.has_clock.any():
         return []
     words = (
         f"{stamp.name} has days stored as midnights",
-        "A comparison with a time counts each row from its day's first second, up to 24 hours before it was public.",
-        f"Store the instant, or count {stamp.name} at the end of its day; `pitlake mount` does.",
+        "A comparison with a time uses each row from its day's first second, up to 24 hours before it was public.",
+        f"Store the instant, or use {stamp.name} from the end of its day; `pitlake mount` does.",
     )
     return finding_of(table, "same_day", words, stamp.day.notna(), np.ones(len(stamp.day)), [stamp.name])
 
@@ -103,10 +103,10 @@ def filing_day(table: Table) -> list[Finding]:
 
 
 def restated(table: Table) -> list[Finding]:
-    """Find different values of one figure under one stamp. A restated value then has the date of the first one."""
+    """Find different values of one figure under one timestamp. A restated value then has the date of the first one."""
     period, stamp, entities = table.time("valid_at"), table.time("available_at"), table.values("key")
     if period is None or stamp is None or entities is None or not table.figures or table.is_panel:
-        raise NotChecked("no figures with a company, a period and a stamp")
+        raise NotChecked("no figures with a company, a period and a timestamp")
     frame = pd.DataFrame({"key": entities.astype(str), "valid_at": period.day, "available_at": stamp.start})
     concept = table.values("concept")
     frame["concept"] = "" if concept is None else concept.astype(str)
@@ -116,8 +116,8 @@ def restated(table: Table) -> list[Finding]:
     several = frame.dropna().groupby(keys)["content"].transform("nunique").reindex(frame.index, fill_value=1) > 1
     words = (
         f"several values of one figure under one {stamp.name}",
-        "A restated value has the stamp of the first one, so the past shows a value that was stated only later.",
-        "Give each value the stamp of the filing that stated it.",
+        "A restated value has the time of the first one, so the past shows a value that was stated only later.",
+        "Give each value the time of the filing that stated it.",
     )
     return finding_of(table, "restated", words, several, np.ones(len(several)), [period.name, stamp.name])
 
@@ -127,7 +127,7 @@ def loaded_late(table: Table) -> list[Finding]:
     loaded = required(table.time("loaded_at"), "times of loading")
     stamp = table.time("available_at") or table.row_time
     if stamp is None or stamp.name == loaded.name:
-        raise NotChecked("no stamps beside the times of loading")
+        raise NotChecked("no timestamps besides the times of loading")
     late = (loaded.start - stamp.start) / DAY
     words = (
         f"{loaded.name} is more than {LATE_LOAD} days after {stamp.name}",
@@ -254,7 +254,7 @@ def closed_days(table: Table) -> list[Finding]:
     words = (
         "prices of times at which the exchange was closed",
         "No trades took place then: the prices are carried over from other days, or have the wrong time.",
-        "Leave out weekends and holidays, and stamp bars of half days with their early close.",
+        "Leave out weekends and holidays, and date bars of half days at their early close.",
     )
     return finding_of(table, "closed_days", words, closed, np.ones(len(closed)), [used.name])
 

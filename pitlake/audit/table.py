@@ -98,7 +98,7 @@ class Table:
 
     @cached_property
     def is_panel(self) -> bool:
-        """Return whether rows have dates of their own and carry the stamps of the values joined to them."""
+        """Return whether rows have dates of their own and contain the timestamps of the values joined to them."""
         return self.time("date") is not None
 
     @cached_property
@@ -172,7 +172,7 @@ def read(table: Any, *, timezone: str = DEFAULT_ZONE, names: Mapping[str, str | 
 
 
 def _form(source: Source, name: str, timezone: str) -> ColumnForm | None:
-    """Return how a column spells times; None if it contains no times. Raises BadInput for mixed spellings."""
+    """Return the format of a column's times; None if it contains no times. Raises BadInput for mixed formats."""
     kind = source.types[name]
     is_number, is_named = kind in ("INTEGER", "BIGINT"), any(plain_name(name) in _names(role) for role in TIMES)
     if is_number and not is_named:
@@ -186,9 +186,9 @@ def _form(source: Source, name: str, timezone: str) -> ColumnForm | None:
         times = survey.days + survey.midnights + survey.clock_times
         if times and times >= READABLE * (times + survey.unreadable):
             return form
-        if is_named and times > survey.unreadable:  # Rows with unreadable stamps would be reported.
-            problem = f"{times:,} of its values are times, and {survey.unreadable:,} are spelled otherwise"
-            raise BadInput(name, problem, "spell all times of a column in one way, such as 2024-02-15")
+        if is_named and times > survey.unreadable:  # Rows with unreadable times would be reported.
+            problem = f"{times:,} of its values are times, and {survey.unreadable:,} have another format"
+            raise BadInput(name, problem, "write all times of a column in one format, such as 2024-02-15")
     return None
 
 

@@ -1,4 +1,4 @@
-"""Checks whether a function looks ahead. The function runs on lakes that end at T; a change of its past is reported.
+"""Checks whether a function looks ahead. The function runs on lakes that end at T; a change in its past is reported.
 
 `worlds` makes such lakes, `child` runs the function in a separate process, `tables` normalises its results, `compare`
 finds the first difference, and `checking` decides what to run and what a difference means.

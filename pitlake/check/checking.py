@@ -1,7 +1,7 @@
 """The worlds that a function runs on, and the meaning of a difference between two of them.
 
-At an instant T the result must be the same on the lake, on the lake cut at T, and on lakes with another future. If rows
-were published late, it must also be the same on that lake cut at T. A result that is a history (a table with many
+At an instant T the result must be the same on the lake, on the lake cut at T, and on lakes with a different future. If
+rows were published late, it must also be the same on that lake cut at T. A result that is a history (a table with many
 dates) must have the same rows up to T on all of these, even if the function runs as of the end.
 """
 
@@ -39,7 +39,7 @@ The history is also cut at these dates if they are before the first instant.
 _CLOCK = timedelta(days=400)
 _CUT, _ALTERED, _LATE = (
     "on a lake that ends at {}",
-    "on a lake with other rows after {}",
+    "on a lake with different rows after {}",
     "on a lake without late rows that ends at {}",
 )
 
@@ -195,14 +195,14 @@ class _Checking:
         reasons = sorted(self.report.skipped, key=lambda reason: -self.report.skipped[reason])
         sizes = {reply.answer.rows for reply in self.alone.values() if reply.answer is not None}
         if self.report.history_by is None and not base.names_rows and len(sizes) > 1:
-            problem = "returned rows that no date and no name identifies, so none can be compared with the past"
+            problem = "returned rows without dates or names, so none can be compared with the past"
             raise BadInput("function", problem, "return the rows' dates in a column `date`, or name one with --time")
         if self.datasets is not None and not self.datasets:
             step = "read the lake through the session that the function is called with"
-            raise BadInput("function", f"{self.check.function} asks its session nothing, so nothing was compared", step)
+            raise BadInput("function", f"{self.check.function} never queries its session, so nothing is compared", step)
         if not (self.report.compared if self.report.history_by is None else in_history):
-            reason = reasons[0] if reasons else "no row of the answer is dated up to the instants tried"
-            step = "choose --from and --to so that the answer has rows before, and the lake after, the instants"
+            reason = reasons[0] if reasons else "no row of the result is dated up to the instants tried"
+            step = "choose instants that have rows of the result before them and rows of the lake after them"
             raise BadInput("function", f"{self.check.function}: nothing was compared: {reason}", step)
 
     def _task(self, snapshot: Snapshot, *instants: datetime) -> Task:
@@ -301,7 +301,7 @@ class _Checking:
             until = None if time is None else pair.at
             compared = past(left.answer, right.answer, time, until)
             if not any(answer.rows for answer in compared):
-                self._skip("no row of the answer is dated up to the instant")
+                self._skip("no row of the result is dated up to the instant")
                 continue
             self.report.compared += 1
             for column, difference in differences(*compared, time=time).items():

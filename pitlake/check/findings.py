@@ -12,7 +12,7 @@ KINDS = {
     "cache": "depends on an earlier call",
     "session": "opens a session that sees more",
     "file": "reads a file that the lake does not date",
-    "network": "asks the network",
+    "network": "uses the network",
     "process": "starts a process, which the check can't follow",
     "clock": "depends on this machine's clock",
 }

@@ -68,7 +68,7 @@ class Check:
 class LookAheadReport:
     """The result of a check.
 
-    compared: the number of pairs of worlds whose results had past rows that were compared; skipped: the reasons why
+    compared: the number of pairs of worlds whose results had past rows that were compared. skipped: the reasons why
     other pairs were not, with counts.
     """
 

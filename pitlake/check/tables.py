@@ -78,7 +78,7 @@ class Answer:
 def public_from(values: Sequence[Any]) -> list[datetime | None]:
     """Return the instants from which rows with these dates are in the past.
 
-    Midnights are days unless the column has other clock times. Times without a zone are UTC. A day is in the past from
+    Midnights are days unless the column also has clock times. Times without a zone are UTC. A day is in the past from
     its end in New York.
     """
     # Equal instants of two zones differ, because each may be a midnight in its zone.
@@ -231,7 +231,7 @@ def _plain(value: Any) -> Any:
         return {str(name): _plain(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [_plain(inner) for inner in (sorted(value, key=repr) if isinstance(value, set | frozenset) else value)]
-    if isinstance(value, date):  # Subclasses, such as those of a shifted clock, can't be pickled.
+    if isinstance(value, date):  # Subclasses, such as a shifted clock's, can't be pickled.
         day = date(value.year, value.month, value.day)
         return datetime.combine(day, value.timetz()) if isinstance(value, datetime) else day
     if isinstance(value, _PLAIN):

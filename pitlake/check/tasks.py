@@ -79,7 +79,7 @@ class Task:
 class Sighting:
     """An action during a call that a lake cannot date.
 
-    `kind`: the kind of the finding; `subject`: the file or address; `where`: the line of code.
+    `kind`: the kind of the finding. `subject`: the file or address. `where`: the line of code.
     """
 
     kind: str
@@ -89,7 +89,7 @@ class Sighting:
 
 @dataclass(frozen=True)
 class TaskReply:
-    """The result of one call: the answer, or the error; bad_input: the error of a function that can't be checked.
+    """The result of one call: the answer, or the error. bad_input: the error of a function that can't be checked.
 
     datasets: the datasets it read; None if unknown.
     """

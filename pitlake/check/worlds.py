@@ -1,4 +1,4 @@
-"""Other worlds of one lake version: cut at an instant, with another future, or with rows that were published later.
+"""Other worlds of one lake version: cut at an instant, with a different future, or with rows that were published later.
 
 A world is a `Snapshot`. It uses the lake's own files where nothing changed, and otherwise rewritten files in a folder.
 The lake itself is only read.

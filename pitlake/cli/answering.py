@@ -1,4 +1,4 @@
-"""The answers of commands: shared output options, rows in the chosen format, and an optional receipt.
+"""The output of commands: shared options, rows in the chosen format, and an optional receipt.
 
 `render` formats rows; pitlake.answers.page makes envelopes.
 """

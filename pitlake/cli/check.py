@@ -11,9 +11,7 @@ from pitlake.cli.sessions import working
 
 @click.command("check")
 @click.argument("function")
-@click.option(
-    "--from", "since", metavar="T", required=True, help="First instant of the check; a date counts at its end."
-)
+@click.option("--from", "since", metavar="T", required=True, help="First instant of the check; a date means its end.")
 @click.option("--to", "until", metavar="T", required=True, help="Last time of the check.")
 @click.option(
     "--every",
@@ -45,8 +43,8 @@ def command(context: click.Context, /, function: str, form: str, output: Path | 
     """Check whether a function's answers depend on later rows.
 
     FUNCTION is FILE.py::NAME and takes a session, or a session and an instant. The check runs it on the lake, on lakes
-    that end at an instant, on lakes with another future, and with rows published late. If a past answer changes, the
-    command reports the cause and exits with code 1. A check that finds nothing is not a proof.
+    that end at an instant, on lakes with a different future, and with rows published late. If a past answer changes,
+    the command reports the cause and exits with code 1. A check that finds nothing is not a proof.
     """
     from pitlake.check import check
 

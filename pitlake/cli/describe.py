@@ -38,7 +38,7 @@ def command(dataset: str, viewpoint: "Viewpoint | None", lake: str | None, form:
     description, text = facts(contract), page(contract)
     if rule := described.counts_from(contract):
         description["counts_from"] = rule
-        text += f"\n## Setting\n\nRows of this lake count from: {rule}.\n"
+        text += f"\n## Setting\n\nIn this lake, rows become available at: {rule}.\n"
     if viewpoint is not None:
         from pitlake.answers.contents import holdings
 

@@ -41,6 +41,6 @@ def command(
     if not gaps.num_rows:
         of = (f" of {dataset}" if dataset else "") + (f" with {record_id!r} in its locator" if record_id else "")
         if viewpoint.as_of is None:
-            render.say(f"there is no gap{of}")
+            render.say(f"there are no gaps{of}")
         else:
             render.say(f"no gap{of} has a date up to {iso(viewpoint.as_of)}; --open also shows gaps without a date")

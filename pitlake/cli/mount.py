@@ -51,19 +51,19 @@ OPTIONS = frozenset({
 @click.option(
     "--midnights",
     type=click.Choice(MIDNIGHTS),
-    help="Whether midnights, in a column that also has other clock times, are days (counted at their end) or instants.",
+    help="Whether midnights, in a column that also has other clock times, are days (public at their end) or instants.",
 )
 @click.option(
     "--timezone",
     metavar="ZONE",
-    help="Zone of timestamps without one, and of dates, which count at their end [default: dates are New York's].",
+    help="Zone of timestamps without one, and of dates (available at their end) [default: dates are New York's].",
 )
 @click.option("--lag", metavar="TIME", help='Delay after which a row became known, such as "1 day" [default: none].')
 @click.option(
     "--trust-dates",
     is_flag=True,
     default=None,
-    help="Rows that appear in a later mount count from --available-at [default: from that mount].",
+    help="Rows that first appear in a later mount are available from --available-at [default: from that mount].",
 )
 @click.option(
     "--partial",
@@ -204,7 +204,7 @@ def _sentences(done: "Mounted") -> list[str]:
         lines.append(f"{revisions}: missing or different at an earlier mount, so known from this mount on")
         if done.mount.available_at and not (done.mount.trust_dates or done.mount.partial):
             lines[-1] += (
-                f"; to count missing ones from {done.mount.available_at}, write trust_dates = true in its contract"
+                f"; to trust {done.mount.available_at} for missing rows, set trust_dates = true in the contract"
             )
     lines += [f"{render.count(rows, 'gap')}: {reason}" for reason, rows in done.gaps.items()]
     types = {mounted.column.name: mounted.column.type for mounted in done.mount.columns}

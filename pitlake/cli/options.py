@@ -102,5 +102,5 @@ def format_option(forms: Sequence[str], what: str = "answer") -> Callable[[Decor
 
 
 def flag(argument: str) -> str:
-    """Return an argument's name as the command line spells it."""
+    """Return an argument's name as typed on the command line."""
     return "--open" if argument == "open_mode" else f"--{argument.replace('_', '-')}"

@@ -34,8 +34,8 @@ FORMS = {".parquet": "parquet", ".csv": "csv", ".json": "json"}
     required=True,
     help=(
         "Line items, such as revenue_ttm: a name alone (newest quarter or balance) or with _quarter, _year or _ttm "
-        "appended. Also open, high, low, close, volume, split_index, price_date, price_source; gross_margin, "
-        "operating_margin, net_margin, roe, fcf_yield, pe; and columns of your own tables, such as my_scores.score."
+        "appended. Also open, high, low, close, volume, split_index, price_date, price_source, gross_margin, "
+        "operating_margin, net_margin, roe, fcf_yield, pe, and columns of your own tables, such as my_scores.score."
     ),
 )
 @click.option(

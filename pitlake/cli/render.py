@@ -107,7 +107,7 @@ def _resolved(target: Path) -> Path:
     try:
         return target.resolve()
     except (OSError, RuntimeError):
-        raise BadInput("--output", f"{str(target)!r} is a link to a missing file", "give another path") from None
+        raise BadInput("--output", f"{str(target)!r} is a link to a missing file", "give a different path") from None
 
 
 def grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:

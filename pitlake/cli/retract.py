@@ -1,4 +1,4 @@
-"""`pitlake retract`: make a new version of the lake without the rows of one run."""
+"""`pitlake retract`: create a new version of the lake without the rows of one run."""
 
 import click
 
@@ -19,10 +19,10 @@ from pitlake.cli.sessions import working
 @click.option("--dry-run", is_flag=True, help="Only list what the run published.")
 @format_option(("table", "json"))
 def command(lake: str | None, run_id: str, reason: str, repeats: str | None, dry_run: bool, form: str) -> None:
-    """Make a new version without the rows of a run, which was wrong.
+    """Create a new version without the rows of a run, which was wrong.
 
-    The new version shows no row of the run at any instant. Later runs count as if the run had never happened: rows that
-    they found unchanged stay, dated by them. Its polls and captures no longer count. Older versions and their
+    The new version shows no rows of the run at any instant. Later runs count as if the run had never happened: rows
+    that they found unchanged stay, dated by them. Its polls and captures no longer count. Older versions and their
     receipts stay as they are.
     """
     from pitlake.lake.lake import Lake

@@ -31,11 +31,11 @@ def _leading_bytes() -> npt.NDArray[np.uint8]:
 _LEADING = _leading_bytes()
 _UNSEEN_BYTES = r"(?:[\x00-\x20\x7f-\xff\\]|\\+(?:[bfnrt]|u[0-9a-f]{4}))*"
 _SPELLINGS = (_UNSEEN_BYTES.join(f"[{letter}\\x80-\\xff]" for letter in key) for key in sorted(FORBIDDEN_KEYS))
-# Matches every forbidden key that the rules could find in a string, unless escapes spell its letters. A byte beyond
+# Matches every forbidden key that the rules could find in a string, unless escapes encode its letters. A byte beyond
 # ASCII may replace any letter or none, because the rules fold widths, accents and look-alikes.
 _LOOSE = f"(?i){'|'.join(_SPELLINGS)}"
-# Escapes that may spell a letter of a forbidden key: those of ASCII, and of blocks with characters that fold to such a
-# letter. U+00A0 is not included, because this space is too common.
+# Escapes that may encode a letter of a forbidden key: the escapes of ASCII, and of blocks with characters that fold to
+# such a letter. U+00A0 is not included, because this space is too common.
 _LETTER_ESCAPE = r"(?i)\\u(?:00(?:[^a]|a[^0])|0[1-5]|1[c-f]|20[379]|21|24|2c|33|a7|f[bef]|d8)"
 _ASCII_ESCAPE = r"\\u00[0-7]"
 _ESCAPE = r"(?i)\\+u[0-9a-f]{4}"
@@ -93,7 +93,7 @@ def _buffers(texts: pa.Array) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uin
 
 
 def _suspects(texts: pa.Array) -> Mask:
-    """Return a superset of the strings that spell a forbidden key or nest very deeply, by one pass over the bytes."""
+    """Return a superset of the strings that contain a forbidden key or nest very deeply, by one pass over the bytes."""
     suspects = _matches(texts, _LOOSE) | _many_openers(texts)
     if pc.any(pc.match_substring(texts, pattern="\\u")).as_py():  # Every escape has it, and a plain search is faster.
         suspects |= _matches(texts, _LETTER_ESCAPE)
@@ -101,7 +101,7 @@ def _suspects(texts: pa.Array) -> Mask:
 
 
 def _suspects_escaped(texts: pa.Array) -> Mask:
-    """Return a smaller superset, without the strings whose escapes can't spell a forbidden key."""
+    """Return a smaller superset, without the strings whose escapes can't encode a forbidden key."""
     widened = pc.replace_substring_regex(texts, pattern=_ESCAPE, replacement=_WIDENED)
     return _matches(widened, _LOOSE) | _many_openers(texts) | _matches(texts, _ASCII_ESCAPE)
 

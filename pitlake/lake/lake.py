@@ -50,7 +50,7 @@ Result = TypeVar("Result")
 
 
 def _working(method: "Callable[Concatenate[Lake, Params], Result]") -> "Callable[Concatenate[Lake, Params], Result]":
-    """Wrap a method of Lake so that an error of the operating system becomes a LakeError that names the path."""
+    """Wrap a method of Lake so that an error of the operating system becomes a LakeError with the path."""
 
     @wraps(method)
     def wrapper(self: "Lake", /, *args: Params.args, **options: Params.kwargs) -> Result:
@@ -176,7 +176,7 @@ class Lake:
     def snapshot(self, version: int | None = None, known_by: datetime | None = None) -> Snapshot:
         """Return the files of one version (default: the newest). Each table is looked up when first used.
 
-        known_by: show the lake as it was at this instant; `version`: its `version_at`. Raises LakeNotFound if the
+        known_by: show the lake as it was at this instant. `version`: its `version_at`. Raises LakeNotFound if the
         version never existed, VersionVacuumed if its files were removed, and the errors of `version_at`.
         """
         entry = self._log.entry(version) if known_by is None else self._log.known(known_by, version)
@@ -230,16 +230,16 @@ class Lake:
         most_refused: float | None = None,
         progress: Callable[[str], None] = lambda _text: None,
     ) -> "Mounted":
-        """Make a table a dataset of this lake, or read a mounted table again. Creates the lake if it does not exist.
+        """Mount a table as a dataset, or read a mounted table again. Creates the lake if it does not exist.
 
         Args:
-            table: A path or pattern of Parquet, CSV or JSON lines files, a Delta table, or s3://bucket/key of such; a
-                DuckDB file or postgresql://host/database with a table's name, as a pair; a frame.
+            table: A path or pattern of Parquet, CSV or JSON lines files, a Delta table, or s3://bucket/key of such. Or
+                a frame, or a pair of a DuckDB file or postgresql://host/database and a table's name.
             name: The name of the dataset.
             key: The columns that identify what a row is about. Required the first time; later the lake's contract has
                 this and all options below.
             available_at: The column that says when a row became known (default: none; rows become known now).
-            not_before: Further columns of times before which a row was not known, such as an end or an edit.
+            not_before: More columns of times before which a row was not known, such as an end or an edit.
             valid_at: The column with the business date of a row.
             until: The column with the end of a row, which is shown only from then on.
             time_format: A format of `strptime`, "epoch", "epoch_ms", "epoch_us" or "epoch_ns" (default: ISO-8601).
@@ -365,7 +365,7 @@ class Lake:
 
     @_working
     def retract(self, run_id: str, reason: str, *, repeats: str | None = None, dry_run: bool = False) -> "Retracted":
-        """Make a new version without the rows and gaps of one run. Its polls and captures no longer count.
+        """Create a new version without the rows and gaps of one run. Its polls and captures no longer count.
 
         Older versions stay as they are. See `pitlake.lake.upkeep.retract` for `repeats` and the errors.
         """
@@ -407,7 +407,7 @@ class Lake:
 
     @_working
     def vacuum_versions(self, versions: Collection[int]) -> "Vacuumed":
-        """Remove the files that only these versions need, whatever their age. The newest version and versions that
+        """Remove the files that only these versions need, regardless of their age. The newest version and versions that
         stored receipts need are always kept.
 
         For the intermediate versions of one command. Raises ReceiptDamaged. See `pitlake.lake.upkeep.vacuum`.
@@ -438,7 +438,7 @@ class Lake:
 
 
 def mount(table: Any, name: str, *, lake: str | Path | Lake | None = None, **options: Any) -> "Mounted":
-    """Make a table a dataset of a lake: see `Lake.mount` for the arguments and errors.
+    """Mount a table as a dataset of a lake: see `Lake.mount` for the arguments and errors.
 
     lake: the lake or its root (default: $PITLAKE_LAKE, else ./.pitlake/lake).
     """

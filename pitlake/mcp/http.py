@@ -51,7 +51,7 @@ class HttpAddress:
 
         Args:
             mcp_server: The server that answers. on_started: Called once it answers. guarded: Wraps the application with
-            further checks, which run after those of the token.
+            more checks, which run after the token's.
         """
         unguarded = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # OwnSite checks it
         app: ASGIApp = mcp_server.streamable_http_app(stateless_http=True, transport_security=unguarded)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Asked = TypeVar("Asked")
 
 QUICK, SLOW = 4, 2
-"""Sessions at once in each lane."""
+"""The number of parallel sessions in each lane."""
 PATIENCE, PRESSED = 1.0, 0.3
 """The CPU seconds that a question may use in the quick lane: alone, and while others wait."""
 LATEST, GRACE, LOOK = 5.0, 0.5, 0.1

@@ -25,7 +25,7 @@ def server(service: QueryService) -> MCPServer[None]:
         title="Point-in-time data lake",
         version=__version__,
         instructions=(
-            f"Answers {cut_off}. Data that was not public then is absent, whatever you ask. Items say when they became "
+            f"Answers {cut_off}. Data that was not public then is absent from every answer. Items say when they became "
             "public (available_at) or that they are computed. Call describe first, prefer run_query to SQL, and page "
             f"on with next_cursor while truncated is true.{verdict}"
         ),

@@ -60,7 +60,7 @@ class ReceiptModel(BaseModel):
         description="What was resolved outside the session: which CIK a ticker was read as, and how."
     )
     exposure: str | None = Field(
-        description='"clean"; "exposed" if the model that asks may know what came after as_of; null if none is named.'
+        description='"clean", "exposed" (the model may know what came after as_of), or null if no model is named.'
     )
     hindsight: str | None = Field(
         description=(

@@ -1,7 +1,7 @@
 """Cuts an answer at T: items dated up to T become rows of the envelope, and items without a date become one gap.
 
 Items after T leave neither a gap nor a count, so the answer does not depend on what happened after T. Items without a
-provable publication become one gap, whatever their number. If no item passes, there is one gap, whatever the reason: a
+provable publication become one gap, regardless of their number. If no item passes, there is one gap, for any reason: a
 later item, a missing item and an error look alike. The rest of an answer is dropped.
 """
 
@@ -245,7 +245,7 @@ class _Cutter:
 def publication(item: Mapping[str, Any], policy: ToolPolicy) -> datetime:
     """Return the publication time of an item: the latest of its stated times, plus the policy's lag.
 
-    Raises Undated if it states no time or an unreadable one.
+    Raises Undated if it has no time or an unreadable one.
     """
     times = [spelled for place in policy.published_places if (spelled := place.first(item)) not in (None, "")]
     if not times:
@@ -281,7 +281,7 @@ def _document(answer: Mapping[str, Any], form: str) -> tuple[Any, bool]:
 
 
 def _json(text: Any) -> Any:
-    """Parse strict JSON, also if it is encoded as a JSON string once more.
+    """Parse strict JSON, including JSON that is itself encoded as a JSON string.
 
     Repeated members are refused, because one of two dates would be lost.
     """

@@ -1,4 +1,4 @@
-"""`cut_off`: cuts off the answers of a Python function at T, for tools that are not MCP servers."""
+"""`cut_off`: cuts off the results of a Python function at T, for tools that are not MCP servers."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -82,7 +82,7 @@ class _CutTool:
         self._bound, self._sightings = policy.bound(as_of), Sightings()
         self._limit = policy.limit.argument if policy.limit else None
         if policy.pages:
-            raise BadInput("policy", f"pages of {name} can't be followed", "let the function read all of its pages")
+            raise BadInput("policy", f"pages of {name} can't be followed", "make the function read all of its pages")
         self.signature = _shown(signature, {*self._bound} - {self._limit}, name)
 
     def arguments(self, positional: tuple[Any, ...], keywords: Mapping[str, Any]) -> tuple[dict[str, Any], int | None]:

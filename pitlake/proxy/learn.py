@@ -1,4 +1,4 @@
-"""Drafts a policy from a server's tools and the answers of sample calls, for a person to review.
+"""Drafts a policy from a server's tools and the answers to sample calls, for a person to review.
 
 The proxy refuses a draft until `reviewed = false` at its top is changed. A draft contains no text of an answer.
 """
@@ -274,7 +274,7 @@ def _items(place: str, items: list[Any]) -> tuple[list[str], str]:
         name for name in names if _PLACE_IN_LIST.fullmatch(name) and all(type(item.get(name)) is int for item in items)
     ]
     lines.append(f"fields = {_list(name for name in names if name not in OWN_NAMES and name not in places)}")
-    lines += [f"# {name} is left out: a place in the list tells how many later items there are." for name in places]
+    lines += [f"# {name} is left out: a place in the list reveals the number of later items." for name in places]
     key = next((name for name in ("id", "uuid", "url", "link", "accession_number") if name in names), "")
     lines.append(
         f"key = {_list([key])}" if key else '# key = ["…"]  # members that identify an item, so that edits are seen'

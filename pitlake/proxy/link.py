@@ -80,7 +80,7 @@ def headers_from(names: Iterable[tuple[str, str]], environment: Mapping[str, str
         if not HEADER_NAME.fullmatch(name):
             raise BadInput("--header", f"{name!r} is not the name of a header", "give one such as Authorization")
         if not environment.get(variable):
-            problem = f"the variable {variable!r} is not set" if _VARIABLE.fullmatch(variable) else "names no variable"
+            problem = f"the variable {variable!r} is not set" if _VARIABLE.fullmatch(variable) else "is not a variable"
             raise BadInput("--header", problem, "put the header's value into a variable and name that variable")
         if not environment[variable].isascii() or not environment[variable].isprintable():
             raise BadInput("--header", f"a header can't contain the value of {variable}", "use printable ASCII")

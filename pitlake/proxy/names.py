@@ -70,7 +70,7 @@ STRONG, WEAK, COUNT, NO = 3, 2, 1, 0
 
 @lru_cache(maxsize=8192)
 def kind_of_name(name: str) -> int:
-    """Classify a member's name as that of a time: STRONG, WEAK (it may be something else), COUNT or NO."""
+    """Classify a member's name as a time's: STRONG, WEAK (it may be something else), COUNT or NO."""
     words = [word.lower() for word in _WORD.findall(plain(name))]
     is_clock = bool(words) and words[-1] in ("epoch", "unix", "utc")
     while len(words) > 1 and (words[-1] in _UNITS or words[-1].isdigit()):
@@ -103,7 +103,7 @@ def kind_of_name(name: str) -> int:
 
 
 def names_change(name: str) -> bool:
-    """Return whether a member's name is that of a change, such as `edited`."""
+    """Return whether a member's name means a change, such as `edited`."""
     words = _WORD.findall(name)
     return bool(words) and words[-1].lower() in _CHANGES
 

@@ -1,5 +1,5 @@
 """A policy: the parts of another server's answers that may pass, and how they are dated. It is a small TOML file for
-people to review. Tools, arguments and members of items that it does not name are refused. A misspelt line is an error.
+people to review. Tools, arguments and members of items that it does not name are refused. A misspelt line is refused.
 """
 
 import hashlib
@@ -96,7 +96,7 @@ class ToolPolicy:
         business_dates: Members whose dates do not concern the publication, such as a maturity.
         texts: "strict" leaves out items whose text names a day after the cut-off, "strictest" also a later quarter or
             year; "as_published" is for texts that never change and may therefore name later days.
-        key: Members that identify an item. A change of the members in `content` (default: `fields`) makes a new
+        key: Members that identify an item. A change to the members in `content` (default: `fields`) creates a new
         version.
         source: The source of items' dates: "provider_metadata" or "time_series_timestamp".
         pages, limit: How the tool pages, and how it limits the number of items.
@@ -144,7 +144,7 @@ class ToolPolicy:
 
     @property
     def is_list(self) -> bool:
-        """Return whether callers page through passing items, whatever the tool's own pages are."""
+        """Return whether callers page through passing items, regardless of the tool's own pages."""
         return self.pages is not None or self.limit is not None
 
     @property

@@ -31,7 +31,7 @@ from pitlake.recorder import digest
 CURSOR = "cursor"
 LONGEST_COMPLAINT = 300
 ROWS_OF_A_PAGE = 50
-"""The number of items in an answer of a listing tool, unless the caller gives a limit."""
+"""The number of items in a listing tool's answer, unless the caller gives a limit."""
 MOST_PAGES_WITHOUT_ROWS, MOST_PAGES, MOST_CURSOR = 50, 1_000, 100_000
 """The most successive server pages without passing items, the most pages, and the highest page of a caller."""
 INSTRUCTIONS = (

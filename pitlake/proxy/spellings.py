@@ -1,4 +1,4 @@
-"""Recognises times by a member's name and by the spelling of a string, in the spellings that servers use.
+"""Recognises times by a member's name and by the format of a string, in the formats that servers use.
 
 A string is a time only as a whole, not because it mentions one. Of several readings, the latest is used: of day and
 month, of the zone that an abbreviation means, and of a clock time that occurs twice.
@@ -240,7 +240,7 @@ def counted_from(instant: datetime, zone: tzinfo | None) -> datetime:
 
 
 def days_in(text: str, first_year: int) -> Iterator[date]:
-    """Yield every day since a year that a string names in a usual spelling, and the first day of every such month."""
+    """Yield every day since a year that a string names in a common format, and the first day of every such month."""
     years = [year for year in _YEAR.finditer(text) if int(year[0]) >= first_year]
     has_short_year = bool(_HAS_SHORT_YEAR.search(text))
     if has_short_year:

@@ -1,4 +1,4 @@
-"""The tape of a run: every unchanged answer of the tools and its time, so that the run can be replayed.
+"""The tape of a run: every unchanged answer from the tools and its time, so that the run can be replayed.
 
 It is a file of JSON lines, on disk before an answer is passed on. The first line has the cut-off and the policy, the
 second line has the tools. A call on the tape is answered from it. Others go to the server; in a replay they are gaps.
@@ -82,7 +82,7 @@ class Tape:
         if not lines:
             self._write(head)
         elif _head(lines, self.path) != head:
-            raise BadInput("--tape", f"{self.path} has another cut-off or policy", "name another file, or --replay it")
+            raise BadInput("--tape", f"{self.path} has a different cut-off or policy", "use a new file, or --replay it")
         self._read(lines[1:])
 
     @classmethod

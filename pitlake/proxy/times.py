@@ -1,4 +1,4 @@
-"""Reads the publication time of an item and all times that it states. `pitlake.times` reads times of a known format.
+"""Reads the publication time of an item and all times in it. `pitlake.times` reads times of a known format.
 
 A date means its end. So does midnight in its own zone, the policy's or New York's, because many sources write dates as
 midnight, and others convert these to UTC.
@@ -80,7 +80,7 @@ def published(spelled: Any, form: str = ISO, zone: tzinfo | None = None) -> date
     """Parse a source's publication time.
 
     Args:
-        spelled: The value that the source states.
+        spelled: The source's value.
         form: One of FORMATS, or a format of `strptime`; without an hour it is a date.
         zone: The zone of times and dates without one. None: dates are New York's, and such times can't be read.
 
@@ -356,7 +356,7 @@ def _names_later_period(text: str, day: date) -> bool:
 
 
 def names_later_day(text: str, day: date, *, periods: bool = False) -> bool:
-    """Return whether a text names a day after this one in a usual spelling. Of two readings, the later is used.
+    """Return whether a text names a day after this one in a common format. Of two readings, the later is used.
 
     periods: whether a year or a quarter after that of the day is enough.
     """

@@ -26,7 +26,7 @@ POLLED = "polled"
 """The placeholder of a query for the days that polls of its company's dividends and splits cover, set by the parent."""
 
 EVIDENCE = ("evidence", "evidence_ids")
-"""Every answer has one of these columns, which names the row's source or all of its sources."""
+"""Every answer has one of these columns, with the row's source or all of its sources."""
 
 COUNTS = frozenset(
     (

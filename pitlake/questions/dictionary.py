@@ -157,7 +157,7 @@ def _clocks_and_keys(dataset: Dataset) -> str:
             f"- Sorted by: `{dataset.entity}`, then `available_at`.",
             f"- Shown: {shown(dataset)}.",
             *(
-                [f"- Not content: {proof}. A change in how the instant is proven does not make a revision."]
+                [f"- Not content: {proof}. A change in how the instant is proven does not create a revision."]
                 if proof
                 else []
             ),

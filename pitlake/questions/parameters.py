@@ -26,7 +26,7 @@ def _text(field: str, value: Any) -> str:
     if not isinstance(value, str) or not value.strip():
         raise BadInput(field, "blank, or not text", "give some text")
     if "\x00" in value:
-        raise BadInput(field, "holds a NUL character", "give plain text")
+        raise BadInput(field, "contains a NUL character", "give plain text")
     return value.strip()
 
 
@@ -100,7 +100,7 @@ def _vector(field: str, value: Any) -> list[float]:
 
 
 def _pairs(field: str, value: Any) -> str:
-    """Parse (ticker, instant) pairs into JSON, with instants in the one bound spelling."""
+    """Parse (ticker, instant) pairs into JSON, with instants in the bound format."""
     if isinstance(value, str):
         if not _is_json(value):
             raise BadInput(field, "not JSON", PAIRS_FORM)

@@ -141,7 +141,7 @@ class PolledDays:
         return frozenset(cik for (cik,) in self._rows("companies", "SELECT DISTINCT cik FROM {rows}"))
 
     def restated(self, cik: str) -> list[Span]:
-        """Return the days between two reports of a company that state the same number of shares for one period, without
+        """Return the days between two reports of a company that give the same number of shares for one period, without
         the first two months. The company had no split on these days.
         """
         if not self._actions.restates:
@@ -167,7 +167,7 @@ def days_of_dividends(
 ) -> str:
     """Return the days on which a session may rely on its company's dividends and splits, as JSON for SQL.
 
-    A dividend that is hidden at the instant, or that is a gap, makes its ex-day unknown.
+    If a dividend is hidden at the instant, or is a gap, its ex-day is unknown.
     """
     names = sorted({spelled(ticker), *(name for cik in ciks for name in tickers.every(cik))})
     hidden = rows_of(snapshot, f"gaps/{DIVIDENDS.provider}", WITHHELD, {"names": names}, spelled=SPELLED)

@@ -47,7 +47,7 @@ class Company:
     """The company of a ticker at an instant.
 
     company: the company in the form that sql/macros/company.sql reads. ciks: empty if no company with the ticker is
-    known. notes: shown to the caller, in words that the gate allows; label_notes: further notes if rows are found by
+    known. notes: shown to the caller, in words that the gate allows. label_notes: more notes if rows are found by
     the tickers that their sources write into them.
     """
 
@@ -214,12 +214,12 @@ def _rows(
 
 
 def spelled(ticker: str) -> str:
-    """Return a ticker in one spelling: EDGAR writes a share class after a hyphen, other sources after a dot."""
+    """Return a ticker in one form: EDGAR writes a share class after a hyphen, other sources after a dot."""
     return _SEPARATORS.sub(".", ticker.strip().upper())
 
 
 def _spellings(ticker: str) -> list[str]:
-    """Return the spellings that rows may have for a result of `spelled`."""
+    """Return the forms that rows may have for a result of `spelled`."""
     return sorted({ticker, ticker.replace(".", "-")})
 
 

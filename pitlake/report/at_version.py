@@ -17,7 +17,7 @@ def check_reports(lake: Lake, dataset: str, version: int) -> list[CheckReport]:
     end = _end(lake, version)
 
     def known(report: CheckReport) -> bool:
-        # A refused run has no version. It belongs to the version that was the newest at that time.
+        # A refused run has no version. It belongs to the version that was the newest then.
         return _before(report.checked_at, end) if report.version is None else report.version <= version
 
     return list(islice(filter(known, lake.check_reports(dataset)), HISTORY))

@@ -46,8 +46,8 @@ _BY_HOUR = f"""
 
 @dataclass(frozen=True)
 class Clocks:
-    """The numbers of rows by New York day, by source tag and by lag; `quantiles` of the lag in seconds; the newest
-    instant of each clock.
+    """The numbers of rows by New York day, by source tag and by lag, the `quantiles` of the lag in seconds, and the
+    newest instant of each clock.
 
     hours: rows by hour of `available_at` and whole hours of lag; None without rows.
     """

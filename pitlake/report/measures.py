@@ -141,7 +141,7 @@ class Measures:
 
 
 def measure(lake: Lake, dataset: Dataset, snapshot: Snapshot, base: Snapshot, at: datetime) -> Measures:
-    """Measure a dataset in a version. base: the version to compare with; at: the instant for freshness.
+    """Measure a dataset in a version. base: the version to compare with. at: the instant for freshness.
 
     Raises LakeError if files can't be read.
     """

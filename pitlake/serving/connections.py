@@ -60,7 +60,7 @@ class Connections:
 
 
 class BoundedProtocol(H11Protocol):
-    """HTTP/1.1 with time limits. `phase`: what the connection is waiting for; `since`: the start of the phase."""
+    """HTTP/1.1 with time limits. `phase`: what the connection is waiting for. `since`: the start of the phase."""
 
     def __init__(self, connections: Connections, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, **settings)

@@ -36,7 +36,8 @@ class OwnSite:
             headers = Headers(scope=scope)
             if "content-length" in headers and "transfer-encoding" in headers:
                 # Servers disagree on which length applies, so the rest of the connection is not read.
-                app = PlainTextResponse("state one length of the body\n", 400, {"Connection": "close"})
+                problem = "the request has both Content-Length and Transfer-Encoding; send only one of them\n"
+                app = PlainTextResponse(problem, 400, {"Connection": "close"})
             elif refused := self._refused(headers):
                 app = PlainTextResponse(refused[1] + "\n", refused[0])
         with suppress(ClientDisconnect):  # The client has disconnected, so it would not receive an error.

@@ -161,7 +161,7 @@ def open_session(
     catalogue: Catalogue | None = None,
     cut_cache: CutCache | None = None,
 ) -> Session:
-    """Open a session from a viewpoint; further arguments as for `connect`.
+    """Open a session from a viewpoint; other arguments as for `connect`.
 
     Args:
         snapshot: The lake version, in place of the one that the viewpoint names.

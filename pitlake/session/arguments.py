@@ -1,4 +1,4 @@
-"""Checks of a session's arguments. Each mistake is a BadInput that names the field and the next step.
+"""Checks of a session's arguments. Each mistake raises a BadInput with the field and the next step.
 
 This module also suggests the next step after a failed query, which is not part of the wall. It limits the length of a
 query and never interprets it.

@@ -65,7 +65,7 @@ class Caps:
 
 @dataclass(frozen=True)
 class Failure:
-    """A failed query as plain data. `limit`: the limit that was reached; `fatal`: whether DuckDB is now unusable."""
+    """A failed query as plain data. `limit`: the limit that was reached. `fatal`: whether DuckDB is now unusable."""
 
     kind: str
     message: str

@@ -131,7 +131,7 @@ class Result:
 
     notes: decisions made outside the session, such as a ticker that was resolved by later names. hindsight: for each
     dataset in the question, its columns that could not be known at available_at. reading: what the statement reads, and
-    whether the rows are those of one view.
+    whether the rows come from one view.
     """
 
     def __init__(

@@ -133,7 +133,7 @@ class Session:
     ) -> Result:
         """Answer SQL, or a query of the catalogue.
 
-        Args: question: SQL text, of which the last statement's result is returned; or a catalogue query. params: Values
+        Args: question: SQL text, whose last statement's result is returned, or a catalogue query. params: Values
         for `?` (list) or `$name` (dict); for a catalogue query the result of its `bind`. max_rows: Cut the result at
         this number and set `Result.truncated`. Without it and `max_bytes`, a result over the session's limits is
         refused. max_bytes: The same limit in bytes.

@@ -60,7 +60,7 @@ class Viewpoint:
             as_of: ISO-8601 with an offset, or an aware datetime. It must be in the past by this machine's clock or by
                 the lake's, which another machine may have set some seconds ahead.
             open_mode: Query without an instant; give exactly one of `as_of` and `open_mode`.
-            field: Spells the name of an argument as the user typed it, such as --as-of.
+            field: Returns the name of an argument as the user typed it, such as --as-of.
 
         Raises:
             BadInput: For a wrong argument or contradictory arguments; the error names them.

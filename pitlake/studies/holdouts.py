@@ -42,7 +42,7 @@ class Study:
             first = self._ledger.records()[0].facts["holdout"]
             if first != holdout:
                 problem = f"the study {name} holds out {first[0]} to {first[1]}"
-                raise BadInput("holdout", problem, "open it with that, or give another study another name")
+                raise BadInput("holdout", problem, "open it with that range, or give a different study another name")
 
     def connect(self, as_of: str | datetime, **options: Any) -> Session:
         """Open a session that stores a receipt of every question and counts it; options as for `pitlake.connect`.
@@ -80,7 +80,7 @@ class Study:
             problem = f"the study has no trial {trial}"
             raise BadInput("trial", problem, f"it has {', '.join(names)}" if names else "log it with study.log_trial")
         if not self._ledger.add(ledger.SEALED, once=True, plan=plan, trial=trial):
-            problem = f"the plan of study {self.name} is sealed already"
+            problem = f"the plan of study {self.name} is already sealed"
             raise BadInput("plan", problem, "follow it, or begin a study under another name")
 
     @contextmanager
@@ -94,7 +94,7 @@ class Study:
         if not any(record.kind == ledger.SEALED for record in records):
             raise BadInput("holdout", f"the plan of study {self.name} is not sealed", "seal it with study.seal(plan)")
         if not self._ledger.add(ledger.HOLDOUT, once=True):
-            problem = f"the holdout of study {self.name} was used already"
+            problem = f"the holdout of study {self.name} was already used"
             raise BadInput(
                 "holdout", problem, f"`pitlake study report {self.name}` says when; start a study with a later holdout"
             )
@@ -205,7 +205,7 @@ class Study:
     def _way_to_holdout(self) -> str:
         kinds = {record.kind for record in self._ledger.records()}
         if ledger.HOLDOUT in kinds:
-            return "start a study with a later holdout: this one was used already"
+            return "start a study with a later holdout: this one was already used"
         return "ask it with study.holdout()" if ledger.SEALED in kinds else "seal the plan with study.seal(plan) first"
 
     def _count(self, result: Result) -> None:

@@ -23,8 +23,8 @@ class StudyReport:
 
     @property
     def trials(self) -> tuple[Trial, ...]:
-        """Return the trials by number and name, in order. A trial that was logged again with the same returns counts
-        once.
+        """Return the trials by number and name, in order. A trial that was logged again with the same returns counts as
+        one.
         """
         trials: dict[tuple[Any, ...], Trial] = {}
         sealed = False
@@ -127,7 +127,7 @@ def _comparison(frequency: str | None, trials: Sequence[Trial]) -> dict[str, Any
 def _idea(name: str | None, trials: Sequence[Trial]) -> dict[str, Any] | None:
     """Return the sealed trial in sample and in the holdout, where it has the same name.
 
-    A plan that names no trial is about the first trial of the holdout.
+    A plan without a trial's name is about the first trial of the holdout.
     """
     tests = [trial for trial in trials if trial.part == HOLDOUT and name in (None, trial.name)]
     name = name or next((trial.name for trial in tests), None)

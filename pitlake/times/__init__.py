@@ -73,7 +73,7 @@ class MixedMidnights(PitlakeError):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The meaning of a spelling.
+    """The meaning of a time as written.
 
     Attributes:
         instant: the latest instant it means if midnights are instants; the end of a day without a clock time.
@@ -81,7 +81,7 @@ class Reading:
         day: the day, or the latest day of which it is the midnight; None for other clock times.
         end: the end of that day, the latest of its readings; None for other clock times.
         has_clock: whether a clock time is stated.
-        is_written: whether the spelling itself is the day or its 00:00, and no other zone's midnight.
+        is_written: whether the string itself is the day or its 00:00, and not another zone's midnight.
     """
 
     instant: datetime
@@ -134,7 +134,7 @@ def read(value: Any, form: str = ISO, zone: tzinfo | None = None) -> Reading:
 
 
 def stated(text: Any, form: str = ISO, *, needs_seconds: bool = True) -> datetime:
-    """Return the clock time that a string states, on its own clock; naive if it states no zone.
+    """Return the clock time in a string, on its own clock; naive if the string has no zone.
 
     Raises Unreadable, also for a day, and for a time without seconds unless `needs_seconds` is false.
     """
@@ -258,7 +258,7 @@ def _of_day(day: date, zone: tzinfo | None) -> Reading:
 
 
 def _of_clock(wall: datetime, own: tzinfo | None, zone: tzinfo | None, *, is_finer: bool = False) -> Reading:
-    """Read a clock time. own: its own zone or offset; is_finer: whether digits below microseconds were cut off."""
+    """Read a clock time. own: its own zone or offset. is_finer: whether digits below microseconds were cut off."""
     _refuse_unset(wall.date())
     is_midnight = wall.time() == time() and not is_finer
     if own is None and zone is None and not is_midnight:
@@ -361,7 +361,7 @@ def _readable(value: Any, form: str, zone: tzinfo | None) -> Reading | None:
 
 
 def checked_form(form: str) -> str:
-    """Return a form in which a column may spell its times. Raises BadInput."""
+    """Return a form in which a column may write its times. Raises BadInput."""
     if form in EPOCH_UNITS:
         return form
     directives = {*_DIRECTIVES.findall(form)}
@@ -374,5 +374,5 @@ def checked_form(form: str) -> str:
     elif hours and ("M" not in directives or hours not in ({"H"}, {"I", "p"})):
         what, next_step = "time of a day", "write %H:%M, or %I:%M with %p for hours of a half day"
     if what:
-        raise BadInput("time_format", f"{form!r} does not state a {what}, so a row could count too early", next_step)
+        raise BadInput("time_format", f"{form!r} has no {what}, so a row could be available too early", next_step)
     return form

@@ -25,10 +25,10 @@ _ODD_OFFSETS_UNTIL = "1980-01-01"
 
 @dataclass(frozen=True)
 class ColumnForm:
-    """How a column of DuckDB spells times.
+    """The format of the times in a column of DuckDB.
 
-    kind: DuckDB's type; form: the form of texts and numbers; zone: as for `read`, "" for none; own_zone: the zone of a
-    TIMESTAMPTZ, which DuckDB does not keep; has_unset: whether values that programs write for a missing time count
+    kind: DuckDB's type. form: the form of texts and numbers. zone: as for `read`, "" for none. own_zone: the zone of a
+    TIMESTAMPTZ, which DuckDB does not keep. has_unset: whether values that programs write for a missing time count
     as missing.
     """
 
@@ -45,7 +45,7 @@ def part(name: str, column: str) -> str:
 
 
 def in_sql(rows: str, columns: Mapping[str, ColumnForm], names: Iterable[str] = ()) -> str:
-    """Return SQL for rows with the times of these columns, as `read` reads them. rows: a FROM clause; names: those of
+    """Return SQL for rows with the times of these columns, as `read` reads them. rows: a FROM clause. names: those of
     all its columns.
 
     For each column, it adds `instant`, `day`, `end` and `has_clock` of a `Reading`, null for unreadable values, and
@@ -54,7 +54,7 @@ def in_sql(rows: str, columns: Mapping[str, ColumnForm], names: Iterable[str] = 
     Each step is a separate query, so that no expression is evaluated twice. Raises BadInput if a column has the name
     of a part: its values would be read in place of the part.
     """
-    # DuckDB's names are equal whatever their case.
+    # DuckDB's names ignore case.
     existing = {_name(name).lower(): name for name in names}
     for step in (_shaped, _stated, _dated, _checked, _cleaned, _placed, _walls, _midnights, _settled):
         parts = {part(name, column): sql for column, form in columns.items() for name, sql in step(column, form)}

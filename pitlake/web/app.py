@@ -47,7 +47,7 @@ class Room:
 
 @dataclass(frozen=True)
 class ServerSettings:
-    """The settings of a server. home: the target of `/`; token: required for changes; hosts: its other names."""
+    """The settings of a server. home: the target of `/`. token: required for changes. hosts: its other names."""
 
     pool: Pool
     home: Address
@@ -122,7 +122,7 @@ def _changes(machine: TimeMachine, templates: jinja2.Environment, token: str) ->
             return HTMLResponse(page)
         text = (await form(request)).get("token", "").strip()
         if not guard.is_token(text):
-            raise BadInput("token", "is another server's, or mistyped", "take the one that `pitlake web` printed")
+            raise BadInput("token", "is wrong or belongs to another server", "use the one that `pitlake web` printed")
         answer = RedirectResponse(UNLOCK, 303)
         answer.set_cookie(COOKIE, text, httponly=True, samesite="strict")
         return answer

@@ -1,6 +1,6 @@
 """Pages as data: at the address of a page with `.json` behind its path, or with `Accept: application/json`.
 
-The JSON holds what the page shows, without pictures. Instants are ISO-8601 in UTC.
+The JSON contains what the page shows, without pictures. Instants are ISO-8601 in UTC.
 """
 
 import math

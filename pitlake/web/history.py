@@ -99,7 +99,7 @@ def number(query: Mapping[str, str]) -> Number:
             try:
                 date.fromisoformat(value)
             except ValueError:
-                raise BadInput(f"k_{part}", "is not a day", "give a day such as 2024-04-28") from None
+                raise BadInput(f"k_{part}", "is not a date", "give a date such as 2024-04-28") from None
     return Number(contract, column, key)
 
 

@@ -131,7 +131,7 @@ class TimeMachine:
         return self._page(request, "history.html", view, facts, events=events, **frame)
 
     def ask(self, request: Request) -> Response:
-        """Show the answer of one page question, and how to ask it in other interfaces."""
+        """Show the answer to one page question, and how to ask it in other interfaces."""
         view = addresses.parse_address(request.query_params)
         question = questions.get(request.query_params.get("question", ""))
         with self._pool.session(view.as_of) as session:
@@ -167,7 +167,7 @@ class TimeMachine:
             return question.ask(session, session.company(view.ticker).company).keep(self._pool.lake)
 
     def receipt(self, request: Request) -> Response:
-        """Show the replayed answer of a stored receipt."""
+        """Show the replayed answer to a stored receipt."""
         name = request.path_params["receipt"]
         if not _RECEIPT.fullmatch(name):
             raise BadInput("receipt", "is not the id of a receipt", "`pitlake receipts` lists the stored ones")

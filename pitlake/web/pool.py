@@ -17,7 +17,7 @@ from pitlake.web.questions import datasets
 COMPANY_PAGES: tuple[str, ...] = ()
 """A marker for the datasets of a company's pages: those of the questions, and mounted tables that name companies."""
 AT_ONCE, WAITING, WAITING_IN_ALL = 4, 32, 128
-"""The number of questions answered at once, and of those that wait, for one client and for all."""
+"""The number of questions answered in parallel, and of those that wait, for one client and for all."""
 LIMITS = Limits(rows=100_000, bytes=64 << 20, seconds=20.0, memory=4 << 30)
 
 

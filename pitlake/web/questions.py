@@ -24,7 +24,7 @@ _HEADER = re.compile(r"-- title: (?P<title>.+)\n-- reads: (?P<reads>.+)\n")
 
 @dataclass(frozen=True)
 class PageQuestion:
-    """One question. title: its subject; reads: datasets; sql: with `$company` for the company."""
+    """One question. title: its subject. reads: datasets. sql: with `$company` for the company."""
 
     name: str
     title: str

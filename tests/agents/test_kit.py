@@ -143,7 +143,7 @@ def test_check_says_what_does_not_work(project, monkeypatch, tmp_path):
         "settings.json lacks",
         "pitlake-python was changed",
         "python3 can't run",
-        "lake-server finds no pitlake",
+        "lake-server can't find pitlake",
     ):
         assert reply in text
 

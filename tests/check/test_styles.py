@@ -85,8 +85,8 @@ def of_next_year(session):
     ("function", "since", "until", "reason"),
     [
         (undated, SINCE, UNTIL, "no date and no name identifies"),
-        (constant, SINCE, UNTIL, "asks its session nothing"),
-        (of_next_year, SINCE, UNTIL, "no row of the answer is dated"),
+        (constant, SINCE, UNTIL, "never queries its session"),
+        (of_next_year, SINCE, UNTIL, "no row of the result is dated"),
     ],
 )
 def test_a_check_that_compared_nothing_is_an_error(function, since, until, reason, lake):

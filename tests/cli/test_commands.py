@@ -71,7 +71,7 @@ def test_gaps_reveal_nothing_of_the_future(pitlake):
     message = pitlake("gaps", "--as-of", BEFORE, "--dataset", "news", "--format", "csv")
     assert message.out == "dataset,gap_type,reason,gaps\n"
     assert message.err.startswith("no gap of news has a date up to ")
-    assert pitlake("gaps", "--open", "--dataset", "names").err == "there is no gap of names\n"
+    assert pitlake("gaps", "--open", "--dataset", "names").err == "there are no gaps of names\n"
 
 
 def test_doctor_passes_on_this_machine(pitlake, lake):

@@ -1,4 +1,4 @@
-"""Kept receipts give the same bytes again, whatever happened to the lake, or an error that names what is missing."""
+"""Kept receipts give the same bytes again after any change to the lake, or an error that says what is missing."""
 
 import json
 import os
@@ -188,7 +188,7 @@ def test_statements_that_only_look_like_loaded_rows_are_replayed(own_lake, sql, 
     [
         ({"engine": "duckdb 0", "threads": 2}, "duckdb 0 answered it, and this installation has duckdb"),
         ({"threads": 2}, "answered with 2 threads"),
-        ({}, "this is another lake"),
+        ({}, "this is a different lake"),
     ],
 )
 def test_a_replay_that_differs_names_a_possible_reason(own_lake, then, reason):

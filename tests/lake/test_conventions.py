@@ -57,7 +57,7 @@ def test_an_evening_filing_appears_at_its_release_and_not_before(tmp_path):
     assert extracted(lake, "2024-05-28").total.published == 1
     assert seen(lake, "2024-05-28T07:29:59-04:00") == ([], "release")
     assert seen(lake, MORNING) == ([("form_and_clock",)], "release")
-    with pytest.raises(BadInput, match="count from their release on"):
+    with pytest.raises(BadInput, match="filings become available at: release"):
         lake.count_filings_from("acceptance")
     assert lake.filings_count_from == "release"
 
@@ -119,7 +119,7 @@ def test_bars_of_outside_sources_count_by_the_rule_of_their_lake(tmp_path, monke
         answer = session.sql("SELECT count(*) FROM own_bars")
         assert (answer.rows(), answer.receipt.question.bars_count_from) == ([(1,)], rule)
     for other in set(RULES) - {rule}:
-        with pytest.raises(BadInput, match=rf"the bars of this lake count from their {re.escape(rule)} on"):
+        with pytest.raises(BadInput, match=rf"in this lake, bars become available at: {re.escape(rule)}"):
             lake.count_bars_from(other)
     assert cli.invoke(["describe", "own_bars", "--lake", str(lake.root), "--format", "json"]) == 0
     assert json.loads(capfd.readouterr().out)["counts_from"] == rule
@@ -130,7 +130,7 @@ def test_the_bar_rule_of_a_lake_with_bars_is_fixed_and_unknown_rules_are_refused
     with pytest.raises(BadInput, match="give close, close \\+ 15 minutes or next day"):
         lake.count_bars_from("open")
     assert publish_bars(lake, DAILY, f"{AV_HEAD}2024-07-03,1,1,1,1,5\n", LATER, tickers=("QAU",)) == CLOSES
-    with pytest.raises(BadInput, match="count from their close on"):
+    with pytest.raises(BadInput, match="bars become available at: close"):
         lake.count_bars_from("next day")
     assert lake.bars_count_from == "close"
 

@@ -1,4 +1,4 @@
-"""Retraction: the new version equals that of a lake without the run, and older versions keep their bytes."""
+"""Retraction: the new version is the same as for a lake without the run, and older versions keep their bytes."""
 
 import random
 import shutil
@@ -279,7 +279,7 @@ def test_an_invalid_retraction_is_refused_and_changes_nothing(history, run, reas
 
 def test_an_unfinished_run_cannot_be_retracted_and_a_retracted_run_cannot_publish(history):
     history.add(Run("bad", (A,), day(1)))
-    with history.lake.stage(TOY, "bad"), pytest.raises(BadInput, match="is not over"):
+    with history.lake.stage(TOY, "bad"), pytest.raises(BadInput, match="has not ended"):
         history.retract("bad")
     history.retract("bad")
     polls = {*(history.lake.root / "_lake" / "polls").rglob("*")}
@@ -369,7 +369,7 @@ def script(dice: random.Random) -> Iterator[Run]:
 
 
 def go_on(history: History, runs: list[Run], dice: random.Random) -> None:
-    """Continue a history with its runs, compactions and retractions. The first retraction comes at once."""
+    """Continue a history with its runs, compactions and retractions. The first retraction comes immediately."""
     for number, run in enumerate([None, *runs]):
         if run is not None:
             history.add(run)

@@ -54,11 +54,11 @@ def test_a_table_that_is_read_for_a_sealed_session_keeps_its_zones(lake, tmp_pat
 
 @pytest.mark.parametrize("other", [None, "Asia/Tokyo"])
 def test_files_of_a_table_with_different_time_zones_are_refused(lake, tmp_path, other):
-    """DuckDB would read a time without a zone as UTC, whatever --timezone is."""
+    """DuckDB would read a time without a zone as UTC, regardless of --timezone."""
     for number, zone in enumerate(("UTC", other, "UTC")):
         seen = pd.DataFrame({"k": [number], "seen": [pd.Timestamp(f"{DAY} 16:30", tz=zone)]})
         seen.to_parquet(tmp_path / f"{number}.parquet")
-    with pytest.raises(BadInput, match="columns: seen has another time zone, or none, in some of the files; write the"):
+    with pytest.raises(BadInput, match="columns: seen has a different time zone, or none, in some of the files; write"):
         mounted(lake, tmp_path, timezone="America/New_York")
 
 

@@ -239,9 +239,9 @@ def test_a_tape_survives_a_torn_line_and_refuses_another_run_or_damage(world, ta
     tape_file.write_bytes(whole + b'{"tool": "sea')
     talk(world, tape_file, {"query": "oil"})
     assert tape_file.read_bytes() == whole
-    with pytest.raises(BadInput, match="another cut-off or policy"):
+    with pytest.raises(BadInput, match="a different cut-off or policy"):
         Tape.record(tape_file, parse(POLICY), instant("2024-02-15T16:00:01-05:00"))
-    with pytest.raises(BadInput, match="another cut-off or policy"):
+    with pytest.raises(BadInput, match="a different cut-off or policy"):
         Tape.record(tape_file, parse(POLICY + "\n# changed"), instant(AS_OF))
     content = Tape.record(tape_file, parse(POLICY), instant(AS_OF))
     with pytest.raises(BadInput, match="another proxy"):
@@ -379,7 +379,7 @@ def test_a_server_that_dies_is_started_again(tmp_path, monkeypatch):
         (["--as-of", AS_OF, "--policy", "alpaca", "--http", "--host", "0.0.0.0", "x"], "--allow-host"),
         (["--as-of", AS_OF, "--policy", "alpaca", "--header", "A b", "HOME", "http://x"], "not the name of a header"),
         (["--as-of", AS_OF, "--policy", "alpaca", "--header", "A", "NOT_SET", "http://x"], "'NOT_SET' is not set"),
-        (["--as-of", AS_OF, "--policy", "alpaca", "--header", "A", "Bearer x", "http://x"], "names no variable"),
+        (["--as-of", AS_OF, "--policy", "alpaca", "--header", "A", "Bearer x", "http://x"], "is not a variable"),
         (
             ["--as-of", AS_OF, "--policy", "alpaca", "--header", "A", "HOME", "true"],
             "can only be used with a server at a URL",

@@ -1,4 +1,4 @@
-"""Each spelling means the same in Python and in SQL, and a midnight means a day where its column says so."""
+"""Each string means the same in Python and in SQL, and a midnight means a day where its column says so."""
 
 import random
 from datetime import date, datetime, timedelta, timezone
@@ -83,7 +83,7 @@ def test_sql_reads_every_case_as_python_does(case):
 
 @pytest.mark.parametrize("case", [*READABLE, *UNSET, *UNREADABLE], ids=str)
 def test_the_strict_parser_agrees_on_every_text_it_accepts(case):
-    """The reader of `as_of` and of the hooks accepts fewer spellings, and reads none of them differently."""
+    """The reader of `as_of` and of the hooks accepts fewer formats, and reads none of them differently."""
     try:
         strict = parse_instant(case.spelled)
     except InstantFault:
@@ -215,7 +215,7 @@ def test_midnights_of_a_column_are_days_unless_mixed_with_clock_times():
 )
 def test_a_time_format_that_leaves_the_day_or_hour_ambiguous_is_refused(form, what):
     """A month would be read as its first day, and an afternoon as the morning."""
-    with pytest.raises(BadInput, match=f"time_format: .* does not state a {what}"):
+    with pytest.raises(BadInput, match=f"time_format: .* has no {what}"):
         checked_form(form)
 
 

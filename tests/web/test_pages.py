@@ -1,4 +1,4 @@
-"""The time machine's pages: every number equals SQL, no link reveals later events, and every text is escaped."""
+"""The time machine's pages: every number matches SQL, no link reveals later events, and every text is escaped."""
 
 import random
 import re
@@ -178,10 +178,10 @@ def test_time_controls_redirect_to_a_canonical_address(client):
         (f"/at?as_of={AS_OF}", "ticker: is missing or not a ticker"),
         ("/at?ticker=QBG", "as_of: missing"),
         ("/at?as_of=2024-05-01&ticker=QBG", "as_of: "),
-        (f"/at?as_of={AS_OF}&ticker=QBG&date=today", "date: is not a day"),
+        (f"/at?as_of={AS_OF}&ticker=QBG&date=today", "date: is not a date"),
         (f"/history?as_of={AS_OF}&ticker=QBG&of=event_returns.daily_stock", "of: is not a dataset"),
         (f"/history?as_of={AS_OF}&ticker=QBG&of=prices.symbol", "of: is not a column of numbers"),
-        (f"/history?as_of={AS_OF}&ticker=QBG&of=prices.close&k_date=x", "k_date: is not a day"),
+        (f"/history?as_of={AS_OF}&ticker=QBG&of=prices.close&k_date=x", "k_date: is not a date"),
         (f"/ask?as_of={AS_OF}&ticker=QBG&question=secrets", "question: there is no such question"),
         ("/r/../../etc/passwd", "Not Found"),
         ("/r/0123456789abcdez", "receipt: is not the id"),

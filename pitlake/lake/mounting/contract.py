@@ -39,7 +39,7 @@ BAD_TIME = GapRule(
 UNSET_TIME = GapRule(
     type="unverifiable",
     reason="the knowledge time is unset",
-    when="the knowledge column holds what programs write for a missing time, such as 1970-01-01, 1900-01-01 or 9999",
+    when="the knowledge column has what programs write for a missing time, such as 1970-01-01, 1900-01-01 or 9999",
 )
 UNREADABLE = "{} is unreadable"
 DELETED = GapRule(
@@ -77,7 +77,7 @@ class Mount:
         valid_at: the column with the business date of a row.
         timezone: the zone of timestamps without one, and of days; "" for days in New York and no such timestamps.
         lag: the delay after `available_at`, such as "1 day".
-        not_before: further columns of times before which a row was not known, such as an end or an edit.
+        not_before: more columns of times before which a row was not known, such as an end or an edit.
         named_by: for a table without a key, the columns whose content names a row, by their name in the table.
         until: the column with the end of a row's validity. The row is one statement at its start, without that end, and
         a second one at its end.
@@ -212,8 +212,8 @@ class Mount:
         ends = f"The end of a row, `{self.until}`, is shown from that end on. " if self.until else ""
         later = "that an earlier mount would have contained" if self.trust_dates else "that an earlier mount lacked"
         return (
-            f"{known_at}{lag}; a date counts at its end in {self.zone}. {ends}"
-            f"A row {later} counts from the mount that first read it."
+            f"{known_at}{lag}; a date is available at its end in {self.zone}. {ends}"
+            f"A row {later} is available from the mount that first read it."
         )
 
 
@@ -240,7 +240,7 @@ def check_name(name: str) -> None:
 def lake_name(source: str, names: Collection[str] = ()) -> str:
     """Return the lake's name for a table's column. names: names already used. Raises BadInput.
 
-    Letters of every alphabet are kept in one spelling, because an accent may be a separate character in the table.
+    Letters of every alphabet are kept in one form, because an accent may be a separate character in the table.
     """
     text = unicodedata.normalize("NFKC", source).lower()
     name = re.sub("_+", "_", "".join(each if f"a{each}".isidentifier() else "_" for each in text)).strip("_")

@@ -162,8 +162,8 @@ def _zones(files: list[str]) -> dict[str, str]:
     zones: dict[str, str | None] = {}
     for column in (column for schema in schemas for column in schema if pa.types.is_timestamp(column.type)):
         if column.type.tz != zones.setdefault(column.name.lower(), column.type.tz):
-            problem = f"{column.name} has another time zone, or none, in some of the files"
-            raise BadInput("columns", problem, "write the column alike in all files")
+            problem = f"{column.name} has a different time zone, or none, in some of the files"
+            raise BadInput("columns", problem, "write the column in the same way in all files")
     return {name: zone for schema in schemas for name, zone in zones_of(schema).items()}
 
 

@@ -31,7 +31,7 @@ from pitlake.times import INSTANTS, ISO, checked_form
 from pitlake.times.sql import ColumnForm
 
 ROLES = ("available_at", "valid_at", "until")
-"""The options that name a column of times."""
+"""The options whose value is a column of times."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +62,7 @@ class Wish:
 
     @property
     def plain(self) -> dict[str, Any]:
-        """Return the options that name no column and are set."""
+        """Return the options that are set and whose value is not a column."""
         names = ("time_format", "midnights", "timezone", "lag", "trust_dates", "partial", "most_refused")
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 
@@ -76,7 +76,7 @@ class Mounted:
     """The result of a mount.
 
     Attributes: mount: the contract. is_new: whether the contract was created from this table. version: the lake version
-    that shows it. rows: the number of rows in the table. published: the number of rows that are new to the lake;
+    that shows it. rows: the number of rows in the table. published: the number of rows that are new to the lake.
     unchanged: the number of rows that the lake already had. revisions: published rows with a date other than the
     table's. gaps: rows that could not be mounted, by reason. deleted: rows of the lake that the table no longer has.
     left_out: columns of the table that the contract does not list. later: the number of rows whose value in a column is

@@ -95,7 +95,7 @@ class PostgresTable:
 class PostgresColumn:
     """A column.
 
-    text: the Postgres SQL for its text; read_as: the DuckDB type of that text; value: the DuckDB SQL for its value.
+    text: the Postgres SQL for its text. read_as: the DuckDB type of that text. value: the DuckDB SQL for its value.
     """
 
     name: str

@@ -25,7 +25,7 @@ from pitlake.times import ISO, MixedMidnights, are_days
 from pitlake.times.sql import ColumnForm, in_sql, part
 
 AT_ONCE = 122_880
-"""The number of rows in a batch: as many as DuckDB reads from a file at once."""
+"""The number of rows in a batch: as many as DuckDB reads from a file at a time."""
 REASON, VALUE = "reason of gap", "refused value"
 GAP, REFUSED_VALUE, CONTENT, KNOWN, ENDED = (
     quoted(name) for name in (REASON, VALUE, "hash of content", "instant of start", "instant of end")
@@ -148,7 +148,7 @@ class MountReading:
             except MixedMidnights as mixed:
                 problem = f"{mounted.source} has {mixed}, so its midnights may be days"
                 next_step = (
-                    "give --midnights end if they are days, which count at their end, or --midnights instants; for a "
+                    "give --midnights end if they are days, available at their end, or --midnights instants; for a "
                     f'mounted table, write midnights = "end" or "instants" in {contract.key_of(self.mount.name)}'
                 )
                 raise BadInput("midnights", problem, next_step) from None
@@ -161,7 +161,7 @@ class MountReading:
 
     @cached_property
     def _forms(self) -> dict[str, ColumnForm]:
-        """Return how each column of times spells them, by the column's name in the table."""
+        """Return the format of each column of times, by the column's name in the table."""
         mount, forms = self.mount, {}
         for mounted in mount.columns:
             name, kind = mounted.source, self.source.types[mounted.source]
@@ -192,7 +192,7 @@ class MountReading:
     def _refuse_two_contents(self) -> None:
         instant = f", {AVAILABLE_AT}" if self.mount.available_at else ""
         by = f"{columns(self.mount.key)}{instant}"
-        # Keys that only the lake's types make equal, such as nanoseconds, are two rows. Strings may spell a time twice.
+        # Keys that only the lake's types make equal, such as nanoseconds, are two rows. Strings may write a time twice.
         raw = (
             quoted(f"raw of {mounted.column.name}")
             for mounted in self.mount.columns

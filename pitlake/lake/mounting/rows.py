@@ -15,8 +15,8 @@ from pitlake.errors import BadInput
 class Rows:
     """The rows of a source.
 
-    sql: a FROM expression; label: the source's name for people, without secrets; digest: the hash of the files' bytes,
-    "" for a table; zones: the zones of timestamp columns with a zone, which DuckDB does not keep.
+    sql: a FROM expression. label: the source's name for people, without secrets. digest: the hash of the files' bytes,
+    "" for a table. zones: the zones of timestamp columns with a zone, which DuckDB does not keep.
     """
 
     sql: str

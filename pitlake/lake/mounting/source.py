@@ -43,8 +43,8 @@ NAIVE = ("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS")
 class Source:
     """An opened table.
 
-    label: its name for people; digest: the hash of its bytes, "" for a frame; types: DuckDB's types by column; rows:
-    the SQL name of its rows; zones: the zones of columns, if known.
+    label: its name for people. digest: the hash of its bytes, "" for a frame. types: DuckDB's types by column. rows:
+    the SQL name of its rows. zones: the zones of columns, if known.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -85,7 +85,7 @@ class Source:
         return digits is not None and int(digits[1]) > sys.float_info.dig
 
     def survey(self, column: str, form: ColumnForm, most: int | None = None, times: str = "") -> "Survey":
-        """Count the kinds of spellings in a column. most: the number of values to read (default: all); times: the SQL
+        """Count the kinds of formats in a column. most: the number of values to read (default: all). times: the SQL
         name of rows that already have the column's times.
         """
         question = (column, form, most)

@@ -93,7 +93,7 @@ def past_never_changes(states: Iterable[tuple[TableState, TableState]]) -> Check
 
 
 def frozen(dataset: Dataset, revisions: int) -> tuple[CheckResult, ...]:
-    """Warn if a rebuilt result has other content or more rows than before. These are published as revisions."""
+    """Warn if a rebuilt result has different content or more rows than before. These are published as revisions."""
     if not dataset.frozen:
         return ()
     return (CheckResult(name="frozen", passed=not revisions, severity="warning", facts={"changed": revisions}),)

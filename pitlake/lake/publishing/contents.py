@@ -1,4 +1,4 @@
-"""Compares the contents of a stage with those of stored rows by their hashes, before rows are matched column by column.
+"""Compares the contents of a stage and of stored rows by their hashes, before rows are matched column by column.
 
 A content hash covers the whole identity of a row. If all stored contents of an identity are staged, there is nothing
 new to it.

@@ -11,8 +11,8 @@ otherwise when observed.
 In a source-dated history (revised_at = "available_at") each instant of an identity is a separate statement. A statement
 that the lake already has is unchanged. Different content for the same instant is dated by its observation.
 
-If a poll has seen a record with other content, as a row or as a gap, the new content is always dated after that poll,
-because the source did not have it then. A gap about a record that was seen before is dated by its observation.
+If a poll has seen a record with different content, as a row or as a gap, the new content is always dated after that
+poll, because the source did not have it then. A gap about a record that was seen before is dated by its observation.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -79,8 +79,8 @@ class RowFindings:
 
     Attributes: stored: whether the lake already has the row. claimed: the date that the source claims, or NEVER.
     stated: whether the lake has exactly this statement of a source-dated history. floor: the earliest instant at which
-    the row can be available. changed: whether the lake has other content of the same identity. last_seen: the last time
-    the record was seen with other content.
+    the row can be available. changed: whether the lake has different content of the same identity. last_seen: the last
+    time the record was seen with different content.
     """
 
     def __init__(self, staged: Staged) -> None:
@@ -245,9 +245,9 @@ def _against_newest(staged: Staged, files: tuple[DataFile, ...], observed_at: da
 def _newest(
     staged: Staged, files: Sequence[DataFile], observed_at: datetime, only: Positions | None
 ) -> list[Positions]:
-    """Return facts about each staged row (all, or `only` some) whose identity is in the lake: its position; whether the
-    lake had the identity at the observation; the instant of the newest revision at that time; whether that revision has
-    the same content; and whether this content already has this date.
+    """Return facts about each staged row (all, or `only` some) whose identity is in the lake: its position, whether the
+    lake had the identity at the observation, the instant of the newest revision at that time, whether that revision has
+    the same content, and whether this content already has this date.
     """
     order = ", ".join(f"e.{quoted(name)} DESC NULLS LAST" for name in staged.dataset.revision_order)
     facts = """s._position, e.available_at <= $observed AS _seen, epoch_us(e.available_at) AS _newest,

@@ -151,7 +151,7 @@ def _gap_share(staged: Staged, fresh: int, rows: LikelyFiles, gaps: LikelyFiles)
 
 def _shared_ids(staged: Staged, stored: LikelyFiles) -> Iterator[Finding]:
     """Count the records that share their id with another record of the run. A source that shows only the newest
-    statement of a record states each id once.
+    statement of a record contains each id once.
     """
     dataset, limit = staged.dataset, staged.dataset.drift.shared
     if dataset.thing == dataset.identity or dataset.newer_by or dataset.revised_at == HISTORY or not stored.all:
@@ -299,7 +299,7 @@ class _Comparison:
         new, was = round(len(names) * self._scale), sum(was for was, _ in earlier.values())
         gone = min(new, was - (known_rows if captured else sum(now for _, now in earlier.values()) - new))
         if limit is not None and gone >= LEAST_ROWS:
-            text = f"{gone:,} of the {was:,} records of the same windows have other keys than at the last poll"
+            text = f"{gone:,} of the {was:,} records of the same windows have different keys than at the last poll"
             size = gone / was / limit
             is_one_case = captured and len(set(names)) < LEAST_ENTITIES
             yield Finding("replaced", text, min(size, ONLY_WARNS) if is_one_case else size)
@@ -337,7 +337,7 @@ class _Comparison:
         yield Finding(subject, text, abs(shift) / log(limit))
 
     def _new_values(self, part: "_Part") -> Iterator[Finding]:
-        """Compare the values of enumerations, and the characters of all strings, with those of the lake.
+        """Compare the values of enumerations, and the characters of all strings, with the lake's.
 
         Values such as company names keep changing. In the lake itself, many of their forms occur on one day only.
         """
@@ -351,7 +351,7 @@ class _Comparison:
             )
 
     def _new_forms(self, part: "_Part", form: str, subject: str, text: str) -> Iterator[Finding]:
-        """Compare the forms of one column with those of the lake, if the lake has few."""
+        """Compare the forms of one column with the lake's, if the lake has few."""
         lake_values = (
             f"(SELECT {form} AS v, count(*) AS n, min(_day) = max(_day) AS once FROM sample"
             f" WHERE {form} IS NOT NULL GROUP BY v)"

@@ -195,7 +195,7 @@ def _groups(files: Iterable[DataFile], most_rows: int) -> Iterator[list[DataFile
 
 
 def _compacted(segments: Iterable[Segment], names: Collection[str]) -> list[Segment]:
-    """Merge segments until each is over twice as large as all smaller ones and mostly describes current files."""
+    """Merge segments until each is more than twice as large as all smaller ones and mostly describes current files."""
     left: list[Segment] = []
     merging: list[Segment] = []
     for segment in sorted(segments, key=lambda segment: segment.size):
@@ -246,7 +246,7 @@ def _numbered(of: Hashes, numbers: Hashes | np.uint64) -> Hashes:
 
 
 def _less(entries: Hashes, hashes: Hashes) -> Positions:
-    """Count the entries below each hash, as np.searchsorted does, but run each bisection step for all hashes at once.
+    """Count the entries below each hash, as np.searchsorted does, but run each bisection step for all hashes together.
 
     The memory reads of a step then overlap, which halves the time in a large index.
     """

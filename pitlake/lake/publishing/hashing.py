@@ -51,7 +51,7 @@ def content_hashes(table: pa.Table, columns: Sequence[str], added: frozenset[str
 
 class Hasher:
     """A hasher of the rows of many tables with the same columns, while extraction waits for its source. Tables are
-    collected so that many can be hashed at once.
+    collected so that many can be hashed together.
     """
 
     def __init__(self, columns: Sequence[str], added: frozenset[str] = frozenset()) -> None:

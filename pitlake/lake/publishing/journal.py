@@ -1,9 +1,9 @@
 """The journal: records of what runs staged, as far as their rows in the lake do not show it.
 
 When a run is retracted, the later runs of its datasets are published again without it. The rows of a run that are dated
-as staged are in the files of its lake version. The journal has everything else: rows found unchanged, which refer to
-their content by its hash; rows that the lake dated otherwise; rows that were not published; and all gaps. An unchanged
-row is recorded only if its file was added within REMEMBERED, because older runs are rarely retracted.
+as staged are in the files of its lake version. The journal has everything else: unchanged rows (which refer to their
+content by its hash), rows that the lake dated otherwise, rows that were not published, and all gaps. An unchanged row
+is recorded only if its file was added within REMEMBERED, because older runs are rarely retracted.
 """
 
 from collections.abc import Container, Iterator

@@ -37,8 +37,8 @@ FROM ({like}) GROUP BY _position"""
 # For each staged row: the last complete poll of its day and entity before the observation, and the first after it.
 POLLED = """
 SELECT _position, max(poll.last), min(poll.next) FROM staged JOIN poll ON {entity} AND {within} GROUP BY _position"""
-# For each staged record with matches: when the newest match as of the observation became available, and when the next
-# one did; when a match was first seen after the observation; and the day and entity of the newest match.
+# For each staged record with matches: when the newest match as of the observation and the next one became available,
+# when a match was first seen after the observation, and the day and entity of the newest match.
 OVERRULING = """
 SELECT _position,
     epoch_us(max(available_at) FILTER (WHERE known)), epoch_us(min(available_at) FILTER (WHERE NOT known)),
@@ -68,7 +68,7 @@ class EarlierObservations:
     def of_rows(self, stored: Positions, unknown: Positions) -> Positions:
         """Return, per staged row, the time of the last poll that saw its record, in microseconds, or NEVER.
 
-        stored: positions of rows whose identity is in the lake; unknown: positions of the other rows.
+        stored: positions of rows whose identity is in the lake. unknown: positions of the other rows.
         """
         last = np.full(self._staged.rows.num_rows, NEVER)
         dataset = self._dataset
@@ -145,7 +145,7 @@ class EarlierObservations:
 
     def overruled(self, positions: Positions, available: Positions) -> npt.NDArray[np.bool_]:
         """Return which staged rows, with these instants, a later poll contradicts. The poll saw the same record, and
-        the lake has other content of it until the next revision.
+        the lake has different content of it until the next revision.
         """
         overruled = np.zeros(len(positions), bool)
         dataset, observed = self._dataset, clock.micros(self._observed)
@@ -208,7 +208,7 @@ class EarlierObservations:
         return np.isin(positions, as_numbers(matches["_position"]))
 
     def _rows_like(self, names: tuple[str, ...], files: tuple[DataFile, ...] | None = None) -> str | None:
-        """Return SQL for the stored rows that equal a staged row in these columns, or None.
+        """Return SQL for the stored rows that match a staged row in these columns, or None.
 
         files: the files that may contain them, if the index does not have the columns.
         """
@@ -247,7 +247,7 @@ class EarlierObservations:
         for place, observed, day, entity in self._query_staged(positions, SEEN.format(like=like, until=until)):
             polls = [self._polls.last(**where) for where in self._where(place, day, entity)]
             if not self._dataset.partitioned or self._dataset.revised_at != HISTORY:
-                # In a source-dated history, statements with other dates do not contradict each other.
+                # In a source-dated history, statements with different dates do not contradict each other.
                 polls.append(observed)
             last[place] = max(last[place], *polls)
 
@@ -265,7 +265,7 @@ class EarlierObservations:
     ) -> Iterator[tuple[Any, ...]]:
         """Run a query about these staged rows, which SQL calls `staged`, as of the observation.
 
-        more: further columns that the query needs. tables: further tables, by name.
+        more: other columns that the query needs. tables: other tables, by name.
         """
         if not len(positions):
             return

@@ -1,8 +1,8 @@
 """Polls: when runs read a dataset's source, and which part of it. A run without changes writes only its poll.
 
-If a poll saw a record with other content, the source did not have the new content yet. `diff` uses this to date rows. A
-poll is written before its commit, because it saw the source even if nothing is published. It is confirmed after the
-commit. Only then are all its records in the lake, so that a missing record proves something. Polls belong to no
+If a poll saw a record with different content, the source did not have the new content yet. `diff` uses this to date
+rows. A poll is written before its commit, because it saw the source even if nothing is published. It is confirmed after
+the commit. Only then are all its records in the lake, so that a missing record proves something. Polls belong to no
 version. A file's name contains the instants and days of its polls, so that few files are read. Small files are merged.
 """
 

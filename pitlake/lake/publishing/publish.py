@@ -1,8 +1,8 @@
 """Publishing: an audited stage becomes one new lake version, or nothing is published.
 
-The order of the steps makes this safe: audit, difference, files forced to disk, Delta commits, proof, log entry. Only
-the log entry makes the version visible. After a crash the old version is still the current one, and a new run publishes
-the missing rows.
+The order of the steps ensures this: audit, difference, files forced to disk, Delta commits, proof, log entry. Only the
+log entry makes the version visible. After a crash the old version is still the current one, and a new run publishes the
+missing rows.
 """
 
 from collections import Counter
@@ -63,8 +63,8 @@ def added(counts: Iterable[DayCount]) -> DayCount:
 class Published:
     """The result of a publish. `version` is the lake version that shows it: a new one only if `changed`.
 
-    `revisions` is the number of published rows with another date than staged, `gaps` counts the staged gaps by type,
-    and `new_gaps` is the number of gaps new to the lake. `bytes` and `files` measure the written files. `staged`
+    `revisions` is the number of published rows with a different date than staged, `gaps` counts the staged gaps by
+    type, and `new_gaps` is the number of gaps new to the lake. `bytes` and `files` measure the written files. `staged`
     contains the accepted rows and all gaps, until its stage is closed.
     """
 

@@ -64,7 +64,7 @@ class Refused:
 
 
 def judge(staged: Staged, observed_at: datetime, further: Sequence[Audit] = ()) -> Judged:
-    """Refuse rows, audit the rest, and run further audits if nothing blocks."""
+    """Refuse rows, audit the rest, and run more audits if nothing blocks."""
     passed, refusals = refuse(staged, observed_at)
     checks = (*refusals, *audit(passed, observed_at))
     if not any(check.refuses for check in checks):

@@ -157,7 +157,7 @@ class Staged:
         return self.comparisons[files]
 
     def derived(self, **parts: Any) -> "Staged":
-        """Return the same stage with other rows and gaps. Closing this stage also closes the returned one."""
+        """Return the same stage with different rows and gaps. Closing this stage also closes the returned one."""
         part = replace(self, **parts, parts=[], comparisons={} if "rows" in parts else self.comparisons)
         self.parts.append(part)
         return part
@@ -246,8 +246,8 @@ class Stage:
     ) -> None:
         """Stage the records of a New York day (None: records without a date, or an unpartitioned dataset).
 
-        May be called several times for one day. `extracted` counts the source records, whatever they became. Raises
-        LakeError, and CheckFailed if the columns are not those of the contract.
+        May be called several times for one day. `extracted` counts the source records, regardless of what they became.
+        Raises LakeError, and CheckFailed if the columns are not those of the contract.
         """
         if day is None and self.dataset.partitioned and rows is not None and rows.num_rows:
             raise BadInput("day", f"rows of {self.dataset.name} belong to a New York day", "give the partition's date")

@@ -13,7 +13,7 @@ from pitlake.lake.tables.query import calculator, columns, quoted, reading
 from pitlake.tombstones import SUPERSEDED_SCHEMA, newest_first
 
 MOST_ROWS = 1 << 16
-"""The number of new rows compared at once. The window over them takes some kilobytes of memory for each."""
+"""The number of new rows compared together. The window over them takes some kilobytes of memory for each."""
 
 
 def facts_of_revision(dataset: Dataset) -> list[str]:

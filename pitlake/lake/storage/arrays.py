@@ -1,4 +1,4 @@
-"""Converts columns of integers and instants to arrays and back, so that decisions can be made for all rows at once.
+"""Converts columns of integers and instants to arrays and back, so that decisions can be made for all rows together.
 
 Values are passed as bytes. If pandas is installed, converting a value or an array makes Arrow import pandas, which
 takes longer than most questions.

@@ -17,7 +17,7 @@ FOLDER = "_lake/bulk_loads"
 class BulkLoad:
     """A bulk load.
 
-    archives: the SHA-256 of the archive, and that of the archive that dates its rows if this is another one. before:
+    archives: the SHA-256 of the archive, and of the archive that dates its rows if this is a different one. before:
     archives whose load was completed earlier. since: the first day to load. first: the lake's version when
     the load began. done: the number of published batches; None for a completed load. failed: companies with a member
     that could not be read. again: companies that failed earlier and are loaded even if their members are unchanged.

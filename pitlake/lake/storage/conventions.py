@@ -30,7 +30,7 @@ class Convention:
 
     @property
     def key(self) -> str:
-        """Return the key of the file that states the lake's rule."""
+        """Return the key of the file with the lake's rule."""
         return f"_lake/{self.name}"
 
 
@@ -69,7 +69,7 @@ def rule_of(store: Store, convention: Convention) -> str:
 
 
 def agree(store: Store, convention: Convention, rule: str, *, has_rows: bool) -> None:
-    """Set the lake's rule. Raises BadInput for an unknown rule, or if the lake's rows are dated by another one."""
+    """Set the lake's rule. Raises BadInput for an unknown rule, or if the lake's rows are dated by a different one."""
     if rule not in convention.rules:
         *others, last = convention.rules
         raise BadInput(convention.name, f"{rule!r} is not a rule", f"give {', '.join(others)} or {last}")
@@ -77,5 +77,5 @@ def agree(store: Store, convention: Convention, rule: str, *, has_rows: bool) ->
         store.put_new(convention.key, rule.encode())
     agreed = rule_of(store, convention)
     if agreed != rule:
-        problem = f"the {convention.rows} of this lake count from their {agreed} on"
+        problem = f"in this lake, {convention.rows} become available at: {agreed}"
         raise BadInput(convention.name, problem, "keep it, or build another lake")

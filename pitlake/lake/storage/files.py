@@ -152,8 +152,8 @@ def layout(rows: pa.Table, codec: str) -> dict[str, Any]:
 def _encoding(field: pa.Field) -> str | None:
     """Return the encoding of strings that don't repeat; None for Parquet's own choice.
 
-    Lengths that are stored apart from their strings compress better. Evidence starts like that of the previous row, so
-    only the length of the common start is stored.
+    Lengths that are stored apart from their strings compress better. Evidence starts like the previous row's, so only
+    the length of the common start is stored.
     """
     if field.name == "evidence":
         return "DELTA_BYTE_ARRAY"

@@ -69,8 +69,8 @@ class Entry:
 
 
 def not_kept() -> BadInput:
-    """Return the error for an instant before the lake's creation. It is the same if a vacuum removed the version, so
-    that it reveals nothing about the lake's later state.
+    """Return the error for an instant before the lake's creation. It is the same if a vacuum removed the version, so it
+    reveals nothing about the lake's later state.
     """
     return BadInput("known_by", "this lake has no state of that time", "give a later instant, or none for the newest")
 
@@ -138,7 +138,7 @@ class LakeLog:
 
     def now(self) -> datetime:
         """Return this machine's time for an observation or commit: always after the newest commit, whose clock may have
-        been some seconds ahead. Raises ClockWentBack if it was further ahead.
+        been some seconds ahead. Raises ClockWentBack if it was more than that ahead.
         """
         return _after(self.head()) if self._exists(0) else clock.now()
 

@@ -1,6 +1,6 @@
 """A lake in an object store (S3 or compatible). All files are stored there, and data files also in a local mirror.
 
-Files of a lake never change and names are never reused, so a copy on this machine equals the file. Publishing,
+Files of a lake never change and names are never reused, so a copy on this machine is identical to the file. Publishing,
 sessions and compaction read the mirror, which is filled on demand and may be removed at any time. Credentials and
 endpoint come from the usual AWS_* variables.
 """

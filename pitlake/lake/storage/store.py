@@ -33,7 +33,7 @@ class Store:
     table_options: dict[str, str] | None = None
     """The options that Delta needs, in addition to a URI, to reach the tables."""
     at_once = 1
-    """The number of small files to read at once."""
+    """The number of small files to read in parallel."""
     _errors: tuple[type[Exception], ...] = (OSError,)
 
     def __init__(self, root: Path) -> None:

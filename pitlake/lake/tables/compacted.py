@@ -33,7 +33,7 @@ MOST_TEXT_BYTES = 1 << 30
 OBSERVED_SCHEMA = pa.schema(
     [pa.field(AVAILABLE_AT, INSTANT, nullable=False), pa.field(OBSERVED_AT, INSTANT, nullable=False)]
 )
-_TEXTS = 4_096  # The number of rows with long strings to read at once. Few rows of such a batch are selected.
+_TEXTS = 4_096  # The number of rows with long strings to read together. Few rows of such a batch are selected.
 Bound = int | None
 """An inclusive bound in microseconds since the epoch; None for no bound."""
 
@@ -142,13 +142,13 @@ def reaching(files: Iterable[DataFile], since: Bound, until: Bound) -> list[Data
 
 
 def count(source: BinaryIO, since: Bound, until: Bound) -> int:
-    """Return the number of a file's rows from `since` to `until`, of which at least one must be set."""
+    """Return the number of a file's rows from `since` to `until`; at least one of them must be set."""
     _, mask = _wanted(pq.ParquetFile(source), since, until)
     return pc.sum(mask).as_py() or 0
 
 
 def read(source: BinaryIO, names: list[str], since: Bound, until: Bound) -> pa.Table:
-    """Return the rows from `since` to `until`, with those of the requested columns that the file has. Strings may be
+    """Return the rows from `since` to `until`, with the requested columns that the file has. Strings may be
     dictionary-encoded; see `shaped`.
     """
     file = pq.ParquetFile(source)

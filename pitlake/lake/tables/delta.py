@@ -292,7 +292,7 @@ class DeltaTables:
 
 
 def _read(work: Callable[[], Result]) -> Result:
-    """Read through Delta. Try once more after a failure, because an object store may truncate a response."""
+    """Read through Delta. Try again after a failure, because an object store may truncate a response."""
     try:
         return work()
     except TableNotFoundError:

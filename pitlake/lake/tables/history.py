@@ -28,20 +28,20 @@ Files = dict[str, DataFile]
 
 
 class CommitChange(NamedTuple):
-    """The changes of one commit: the names of removed files and the facts of added files."""
+    """The changes in one commit: the names of removed files and the facts of added files."""
 
     removed: list[str]
     added: list[Facts]
 
 
 class History:
-    """The changes of one table's commits. `key`: the table's key below the root."""
+    """The changes in one table's commits. `key`: the table's key below the root."""
 
     def __init__(self, store: Store, key: str) -> None:
         self._store, self._key = store, key
 
     def changes(self, first: int, last: int) -> Iterator[CommitChange]:
-        """Return the changes of each of these commits, in order. Raises LakeFault if one is missing or unreadable."""
+        """Return the changes in each of these commits, in order. Raises LakeFault if one is missing or unreadable."""
         first_block = first + -first % BLOCK
         yield from self._read(first, min(first_block - 1, last))
         blocks = each(self._read_block, range(first_block // BLOCK, last // BLOCK + 1), self._store.at_once)

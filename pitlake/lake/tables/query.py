@@ -45,12 +45,12 @@ def _instance(process: int, threads: int) -> duckdb.DuckDBPyConnection:  # noqa:
 
 
 def quoted(name: str) -> str:
-    """Return a column name as SQL spells it."""
+    """Return a column name as SQL writes it."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def columns(names: Iterable[str], prefix: str = "") -> str:
-    """Return a list of column names as SQL spells it."""
+    """Return a list of column names as SQL writes it."""
     return ", ".join(f"{prefix}{quoted(name)}" for name in names)
 
 

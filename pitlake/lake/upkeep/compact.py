@@ -130,7 +130,7 @@ class Compactor:
         again = merge.as_data_file(self._store, table, merged)
         if self._digest(schema, [again]) != self._digest(schema, files):
             raise PastChanged(
-                f"{table}: the merged file of {name} does not hold the rows of its parts; nothing was published"
+                f"{table}: the merged file of {name} does not contain the rows of its parts; nothing was published"
             )
         return merged
 

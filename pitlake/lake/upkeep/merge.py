@@ -22,7 +22,7 @@ from pitlake.lake.tables.compacted import FEW_ROWS, OBSERVED_SCHEMA, Bound, Form
 from pitlake.lake.tables.delta import table_key, table_schema
 
 GROUPS_AT_ONCE = 15
-"""The row groups that are sorted and written at once."""
+"""The row groups that are sorted and written together."""
 
 
 @dataclass(frozen=True)

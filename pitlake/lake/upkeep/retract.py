@@ -86,7 +86,7 @@ class Retractor:
         self._log.now()
         remove_stale(self._store)
         if self._store.path(f"{STAGING}/{run_id}").is_dir():
-            raise BadInput("run", f"{run_id} is not over", "retract it when it has ended")
+            raise BadInput("run", f"{run_id} has not ended", "retract it once it has")
         result: Retracted = RETRY.copy()(self._retract_once, run_id, reason, repeats, dry_run)
         return result
 

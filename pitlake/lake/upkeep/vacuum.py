@@ -136,7 +136,7 @@ def _removed(
 def _read(log: LakeLog) -> tuple[list[datetime], Versions, Pins]:
     """Return the commit time of each version, and for each state of the lake its version and the pinned Delta versions.
 
-    The first states are those of the versions in order. A retraction adds states of the lake before it, without the
+    The first states belong to the versions, in order. A retraction adds states of the lake before it, without the
     retracted runs.
     """
     entries = sorted(log.entries(), key=lambda entry: entry.version)

@@ -31,7 +31,7 @@ def require_whole(store: Store, log: LakeLog, tables: DeltaTables) -> None:
 
 
 def _unshown(keys: dict[str, int], entry: Entry) -> Iterator[str]:
-    """Return the commits of tables that are newer than those of a version."""
+    """Return the commits of tables that are newer than a version's."""
     pinned = {f"{table_key(table)}/_delta_log": version for table, version in entry.tables.items()}
     for key in sorted(keys):
         path = PurePosixPath(key)

@@ -140,7 +140,7 @@ class QueryServer:
                 engine.load(self._connection, order["name"], pa.ipc.open_stream(body).read_all())
             elif kind == ADVANCE:
                 engine.execute(self._connection, *order["statements"])
-        except Exception as error:  # noqa: BLE001  the boundary: whatever an order raises is told, the session lives
+        except Exception as error:  # noqa: BLE001  the boundary: any error of an order is reported, the session lives
             return OrderEnd(order["id"], failure=engine.failure(error))
         return OrderEnd(order["id"])
 

@@ -43,7 +43,7 @@ _Instruction = tuple[int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """A condition: the argument at a position, masked, equals a value. Without a mask all 64 bits count."""
+    """A condition: the argument at a position, masked, is equal to a value. Without a mask all 64 bits count."""
 
     position: int
     value: int

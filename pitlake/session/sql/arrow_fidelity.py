@@ -18,7 +18,7 @@ _NESTED = ("list", "array", "map", "struct")
 
 
 class Inexact(ValueError):
-    """A result that Arrow can't represent exactly. The message names the column and the next step."""
+    """A result that Arrow can't represent exactly. The message gives the column and the next step."""
 
     def __init__(self, column: str, problem: str) -> None:
         super().__init__(f'column "{column}" {problem}; cast it in the query, such as CAST(… AS VARCHAR)')
@@ -53,7 +53,7 @@ def check_values(batch: pa.RecordBatch) -> None:
         try:
             column.validate(full=True)
         except pa.ArrowInvalid:
-            raise Inexact(name, "holds a value that can't leave the session unchanged") from None
+            raise Inexact(name, "has a value that can't leave the session unchanged") from None
 
 
 def _changed(kind: DuckDBPyType) -> str:

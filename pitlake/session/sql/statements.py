@@ -128,7 +128,7 @@ def blank() -> list[str]:
 
 
 def prepared(names: Collection[str]) -> list[str]:
-    """Return further statements that a blank DuckDB can run: the views of these datasets of this installation, without
+    """Return more statements that a blank DuckDB can run: the views of these datasets of this installation, without
     rows.
 
     Views and macros are resolved by name at their use, so a session only has to provide its rows.
@@ -214,8 +214,8 @@ def _dead(name: str) -> str:
 
 def searched(each: Ready, relation: "Relation", words: "Relation", source: Callable[["Relation"], str]) -> list[str]:
     """Create the relations of an indexed search: `<dataset>_words`, which says which texts contain a word (64 texts of
-    a file are a `block`); the rows of these texts, identified by `file` and `row`; the lengths of texts, which of them
-    are not superseded, and their sums; and the newest rows without an index.
+    a file are a `block`), and the newest rows without an index. Others have the rows of these texts (by `file` and
+    `row`), the lengths of texts, which of them are not superseded, and their sums.
     """
     paired = [pair for rows, its in zip(relation.deliveries, words.deliveries, strict=True)
               for pair in zip(rows.numbers, its.numbers, strict=False)]  # fmt: skip

@@ -53,7 +53,7 @@ class Delivery:
 class Relation:
     """One table of a session: the files of its cuts, or in open mode whole files of the lake.
 
-    stored: the schema of the lake's rows; schema: the schema of cuts. numbers, rows, newest and by_name combine those
+    stored: the schema of the lake's rows. schema: the schema of cuts. numbers, rows, newest and by_name combine those
     of its deliveries and are available once all files are delivered.
     """
 
@@ -87,8 +87,8 @@ class Relation:
 
     def add(self, delivery: Delivery) -> None:
         self.deliveries.append(delivery)
-        # The newest file is listed first. A question about the newest rows finds them there at once, and the bounds of
-        # all other files show that they have none.
+        # The newest file is listed first. A question about the newest rows finds them there immediately, and the bounds
+        # of all other files show that they have none.
         self.numbers[:0] = reversed(delivery.numbers)
         self.rows += delivery.rows
         self.newest = _newer(self.newest, delivery.newest)

@@ -297,7 +297,7 @@ class CutCache:
 def _each(
     open_one: Callable[[Cut], _File], cuts: Iterable[Cut], before: Iterable[_Opened] = (), at_once: int = 1
 ) -> list[_File]:
-    """Return the files of the given cuts, making up to this many at once.
+    """Return the files of the given cuts, creating up to this many in parallel.
 
     After a failure, all of these files are closed, including those opened before.
     """

@@ -92,7 +92,7 @@ class Cut:
 
 
 FileFacts = tuple[int, int, int, int]
-"""The facts of a file: device, inode, size, and the time of its last change of content in nanoseconds."""
+"""The facts of a file: device, inode, size, and the time of its last change in content in nanoseconds."""
 
 
 def facts_of(cut: Cut) -> list[FileFacts]:
@@ -237,7 +237,7 @@ class Sources:
                 rows_written += rows.num_rows
                 yield rows
         if cut.keeps_all and rows_written != cut.rows:
-            raise SessionRefused(cut.table, "a file holds rows of other months than the manifest says")
+            raise SessionRefused(cut.table, "a file contains rows of other months than the manifest says")
         if not rows_written:
             yield cut.form.schema.empty_table()
 
