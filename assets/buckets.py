@@ -59,7 +59,7 @@ class Buckets:
             bucket.gaps.append(outcome)
 
     def spill(self) -> None:
-        """Convert pending rows to Arrow if there are many. Without a contest, pass them to the stage at once."""
+        """Convert pending rows to Arrow if there are many. Without a contest, pass them to the stage immediately."""
         if self._pending < PENDING_BATCHES * self._extractor.batch:
             return
         self._to_arrow(self._days.values())
@@ -146,7 +146,7 @@ def rows_table(extractor: Normaliser, rows: Sequence[Row]) -> pa.Table:
     """
     dataset = extractor.dataset
     if any(len(row.values) != len(dataset.columns) for row in rows):
-        raise ValueError(f"an extracted row of {dataset.name} has other columns than its contract")
+        raise ValueError(f"an extracted row of {dataset.name} has columns that differ from its contract's")
     columns = {name: [row.values[name] for row in rows] for name in dataset.business_columns}
     columns[AVAILABLE_AT] = [row.available_at for row in rows]
     columns["available_at_source"] = [dataset.source_tag] * len(rows)

@@ -39,8 +39,8 @@ def settle(
 ) -> Settled:
     """Decide contests among numbered rows: the highest rank wins its group, then the greater contender id.
 
-    A loser's row is a repeat if it equals the winner's row of the same identity in all columns but the ignored ones,
-    such as the ticker. All other rows of a loser are dropped.
+    A loser's row is a repeat if it matches the winner's row of the same identity in all columns except the ignored
+    ones, such as the ticker. All other rows of a loser are dropped.
     """
     groups: dict[tuple[Any, ...], list[tuple[int, dict[str, Any]]]] = {}
     for index, row in rows:

@@ -36,7 +36,7 @@ SHUT_BY_ORDER = frozenset(
     )
 )  # fmt: skip
 # Letters with the staff, draft registrations and draft offering statements become public weeks after their
-# acceptance, and no source states the day. Their amendments, which end in "/A", are withheld as well.
+# acceptance, and no source gives the day. Their amendments, which end in "/A", are withheld as well.
 WITHHELD_FORMS = frozenset({"UPLOAD", "CORRESP", "LETTER", "DRS", "DRSLTR", "DOS", "DOSLTR"})
 # Forms that holders, bidders, exchanges and EDGAR's staff file about a company, under any name for the company.
 _BY_OTHERS = re.compile(

@@ -110,7 +110,7 @@ class Place:
     """The place of a record: its evidence, its availability if provable, and its New York day.
 
     If `day` is None, the record is filed under "undated". reason: the contract's gap reason, if the record is already
-    known to be a gap. columns: the columns that state how the availability was determined.
+    known to be a gap. columns: the columns that say how the availability was determined.
     """
 
     evidence: str
@@ -174,7 +174,7 @@ def whole_record(record: Record) -> Iterable[Record]:
 class Normaliser:
     """The conversion of one dataset's source records to rows and gaps.
 
-    batch: the number of records converted to Arrow at once. It limits memory, so larger records have a smaller batch.
+    batch: the number of records converted to Arrow together. It limits memory, so larger records have a smaller batch.
     """
 
     dataset: Dataset
@@ -239,11 +239,11 @@ class Extractor(Normaliser):
     windows: Cypher with $lo and $hi, day strings that bound the record's timestamp (lo <= timestamp < hi). They only
     reduce work; `locate` decides. sweeps: Cypher with $dated, a regular expression, for records that no window can
     match (no readable date, no parent), so that nothing is lost silently. prepared: a function that adds the required
-    facts of the graph and the lake; it is called once per run, with the requested days. after: the required datasets of
+    facts of the graph and the lake. It is called once per run, with the requested days. after: the required datasets of
     the lake. margin: days by which windows are widened on each side, because the day of a timestamp depends on its
-    offset; 0 if timestamps are New York days. trail: the number of days by which a record's own day may follow its
-    timestamp's day, apart from offsets. trail_of: the same for the records of a certain day, if smaller. others: the
-    queries of all datasets of the graph.
+    offset. It is 0 if timestamps are New York days. trail: the number of days by which a record's own day may follow
+    its timestamp's day, apart from offsets. trail_of: the same for the records of a certain day, if smaller. others:
+    the queries of all datasets of the graph.
     """
 
     windows: tuple[str, ...]
@@ -272,7 +272,7 @@ def dated(evidence: str, moment: datetime, *columns: tuple[str, Any]) -> Place:
 
 @lru_cache(maxsize=16_384)
 def iso_day(spelled: str) -> date:
-    """Parse a day spelled `2024-01-04`, no other spelling. Raises Unreadable."""
+    """Parse a day in the format `2024-01-04` and in no other format. Raises Unreadable."""
     if not _ISO_DAY.fullmatch(spelled):
         raise Unreadable("no day")
     try:

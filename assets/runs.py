@@ -59,11 +59,11 @@ def attempt_partitions(
 ) -> RunReport:
     """Extract and publish the records of these New York days as one lake version; a snapshot dataset ignores them.
 
-    observed_at: the run's clock. By default it is the wall clock, which is read before the first record to decide what
-    is public, and after the last record to date new content, so that no change is dated before it was observed. audits:
-    checks in addition to the lake's own audit, such as `checks.expectations.expected`. The results of the checks are
-    always stored in the lake. Raises GraphError, LakeError, and BadInput if a day precedes the dataset's first day or
-    the lag is out of range. Nothing is published in these cases.
+    observed_at: the run's clock. By default it is the wall clock. It is read before the first record to decide what is
+    public, and after the last record to date new content, so no change is dated before it was observed. audits: checks
+    in addition to the lake's own audit, such as `checks.expectations.expected`. The results of the checks are always
+    stored in the lake. Raises GraphError, LakeError, and BadInput if a day precedes the dataset's first day or the lag
+    is out of range. Nothing is published in these cases.
     """
     dataset = extractor.dataset
     early = [day for day in days if day < dataset.first_day]

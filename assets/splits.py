@@ -1,6 +1,6 @@
 """Recorded share splits and their effect on prices, for all code that compares prices across a split.
 
-Sources state a split once, twice within a week, or with two ratios; `merged` decides what is certain. `LakeSplits`
+Sources report a split once, twice within a week, or with two ratios. `merged` decides what is certain. `LakeSplits`
 reads the lake's records lazily. Only polls prove that there was no split. This module writes nothing.
 """
 
@@ -73,7 +73,7 @@ Volumes = tuple[float | None, float | None]
 
 class Split(NamedTuple):
     """A split: the first and the last stated day of execution, and the number of new shares per old share. ratio: None
-    if sources disagree or no source states it.
+    if sources disagree or no source gives it.
     """
 
     first: date
@@ -209,7 +209,7 @@ class LakeSplits:
 
     @cached_property
     def _stated(self) -> Mapping[str, list[tuple[date | None, float | None]]]:
-        """The same statements, by the canonical spelling of tickers."""
+        """The same statements, by the canonical form of tickers."""
         by_name: dict[str, list[tuple[date | None, float | None]]] = {}
         for name, statements in self.statements.items():
             by_name.setdefault(spelled(name), []).extend(statements)

@@ -1,8 +1,8 @@
 """Counts the labels and relations of an extractor's queries in a graph, before a run reads it.
 
-Parts that no query reaches are neither rows nor gaps: relations whose ends have other labels or are reversed, and nodes
+Parts that no query reaches are neither rows nor gaps: relations that are reversed or connect other labels, and nodes
 without the relation that leads to them. The check `unread` reports their numbers. The stage compares the other counts
-with those of the last published run, so that a renamed label is noticed even if a run's days were never polled before.
+with the last published run's, so that a renamed label is noticed even if a run's days were never polled before.
 """
 
 import re

@@ -35,12 +35,12 @@ BLOCKING = {
     "past_never_changes": "Every file an earlier lake version showed is still there.",
 }
 WARNINGS = {
-    "freshness": "The newest record is no older than the contract allows. Changes of earlier records do not count.",
+    "freshness": "The newest record is no older than the contract allows. Changes to earlier records do not count.",
     "edited": "At most half of the articles were changed after they appeared; a changed text is public from then on.",
     "frozen": "A repeated build gave the same result. Differences and additions are available when observed.",
     "basis_proven": "The split basis of all but 0.1 % of the bars is proven, or their prices are as traded.",
-    "sources_agree": "Sources agree about 99 % of the earnings releases.",
-    "drifted": "Providers still state the values that were captured first, except for a tolerated share.",
+    "sources_agree": "Sources agree on 99 % of the earnings releases.",
+    "drifted": "Providers still return the values that were captured first, except for a tolerated share.",
     ANSWERED: "Providers answered every request. A refused or unreadable answer is a gap until it is requested again.",
 }
 

@@ -27,7 +27,7 @@ SEARCHED_ROWS = 10_000
 def expected(staged: Staged, observed_at: datetime) -> tuple[CheckResult, CheckResult]:
     """Check staged rows against the contract. Return one result for blocking rules and one for warnings.
 
-    A record that was staged twice is counted once, because it is published once.
+    A record that was staged twice counts as one, because it is published once.
     """
     return judge(once(staged), rules(staged.dataset, window_of(staged.partitions, observed_at)))
 

@@ -44,7 +44,7 @@ def register(instance: dg.DagsterInstance, releases: Sequence[Event]) -> list[st
 
 def one_run(instance: dg.DagsterInstance, keys_to_build: Sequence[str]) -> dict[str, Any]:
     """Return tags and run config of one run that builds these partitions: as a range if they are neighbours in
-    Dagster's list, which has late releases at its end; otherwise by name, as a run of the first partition.
+    Dagster's list, which ends with late releases, otherwise by name, as a run of the first partition.
     """
     keys, chosen = instance.get_dynamic_partitions(EARNINGS_SET), frozenset(keys_to_build)
     places = [place for place, key in enumerate(keys) if key in chosen]

@@ -291,7 +291,7 @@ def forge_alerts(
         brief.send(f"Forge: {len(new)} new alerts", new)
     context.update_cursor(json.dumps(names))
     if not new:
-        return dg.SkipReason("no new alert")
+        return dg.SkipReason("no new alerts")
     if absent := own.routing.missing("agent"):
         return dg.SkipReason(f"{len(new)} new alerts; no model: {absent}")
     config = {"as_of": iso(at), "occasion": ALERT, "alerts": new}

@@ -15,8 +15,8 @@ class LakeResource(dg.ConfigurableResource[None]):
     filings_count_from: str = Field(
         default="",
         description=(
-            "release: filings are public when EDGAR releases them, those of the evening on the next business day. "
-            "acceptance: exactly when EDGAR accepted them. Every row's release_rule states the rule. Blank: "
+            "release: filings are public when EDGAR releases them, evening filings on the next business day. "
+            "acceptance: exactly when EDGAR accepted them. Every row's release_rule contains the rule. Blank: "
             f"{FILINGS_VARIABLE}, else the lake's first rule, by default release. A lake's rule never changes."
         ),
     )

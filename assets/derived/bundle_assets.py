@@ -32,7 +32,7 @@ class BundleConfig(dg.Config):
     releases: list[str] = Field(
         default_factory=list,
         description=(
-            "Partitions to build instead of the run's own, wherever they stand in Dagster's list, such as "
+            "Partitions to build instead of the run's own, anywhere in Dagster's list, such as "
             "2024-05-22T20:20:04Z|QBRY."
         ),
     )

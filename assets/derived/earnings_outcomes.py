@@ -1,6 +1,6 @@
 """Builds `earnings_outcomes`: the price changes after each release over windows of sessions, each public at its end.
 
-Only the exchange's calendar decides which sessions a window has. The bars are those of one lake version as first
+Only the exchange's calendar decides which sessions a window has. The bars come from one lake version, as first
 published, because a correction must not move a window. They are as traded, so splits within a window are applied.
 """
 

@@ -50,7 +50,7 @@ def derived_assets(on_events: OnEvents) -> list[dg.AssetsDefinition]:
 
 
 def names_asset() -> dg.AssetsDefinition:
-    """Return the asset `names`, downstream of every dataset that states or captures names."""
+    """Return the asset `names`, downstream of every dataset that contains or captures names."""
 
     @_asset(get("names"), names.READS)
     def named(context: dg.AssetExecutionContext, lake: LakeResource) -> AssetEvents:

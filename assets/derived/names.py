@@ -60,8 +60,8 @@ def derive(
 ) -> RunReport:
     """Derive the dataset from the lake's newest version and its captures, and publish it as one commit, or nothing.
 
-    Raises LakeError, CaptureDamaged. audits: checks in addition to the lake's own audit. beside: further answers to
-    read in addition to the lake's captures.
+    Raises LakeError, CaptureDamaged. audits: checks in addition to the lake's own audit. beside: answers to read in
+    addition to the lake's captures.
     """
     try:
         snapshot = lake.snapshot()

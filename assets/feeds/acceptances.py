@@ -1,8 +1,8 @@
 """Combines EDGAR's time zones: proves an acceptance by two different timestamps or by the lake's earlier statements.
 
 EDGAR's JSON states an acceptance in UTC or in New York time, which may change between downloads. If the later of two
-timestamps, read as UTC, equals the earlier one, read as New York time, both readings are proven. A proven acceptance
-stays proven. assets.feeds.dating reads a single timestamp; assets.edgar decides the release. Pure.
+timestamps, read as UTC, is the same instant as the earlier one, read as New York time, both readings are proven. A
+proven acceptance stays proven. assets.feeds.dating reads a single timestamp; assets.edgar decides the release. Pure.
 """
 
 from collections import defaultdict

@@ -19,7 +19,7 @@ UNDECIDED_BOUND = timedelta(hours=5)
 # If a clock time occurs twice in New York, the second occurrence is used.
 FOLD_BOUND = timedelta(hours=1)
 
-# An unset field often contains the year 1, 1900 or the Unix epoch, and would make its record visible at every instant.
+# An unset field often contains the year 1, 1900 or the Unix epoch. It would make its record visible at every instant.
 # A claim is therefore accepted only from the first plausible year of its kind. ALFRED's vintages and bars may be older;
 # they have separate limits.
 EVER = datetime.min.replace(tzinfo=timezone.utc)
@@ -43,7 +43,7 @@ _SGML = "%Y%m%d%H%M%S"
 _BASIC_DAY = re.compile(r"\d{8}", re.ASCII)
 _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
-# EDGAR accepts filings from 06:00 to 22:00 and may stamp the last ones some minutes later, for example at 22:05, so
+# EDGAR accepts filings from 06:00 to 22:00 and may date the last ones some minutes later, for example at 22:05, so
 # half an hour is added. Read as UTC, 06:00 to 09:59 would be in the middle of the night.
 FIRST_NEW_YORK_CLOCK, LAST_SURELY_NEW_YORK = time(6), time(10)
 FIRST_SURELY_UTC, LAST_SURELY_UTC = time(22, 30), time(3)

@@ -27,7 +27,7 @@ class FeedConfig(dg.Config):
 
     mode: str = Field(
         default="replay",
-        description="replay: use only captures; live: request what is not captured; refresh: request everything again.",
+        description="replay: use only captures. live: request what is not captured. refresh: request everything again.",
     )
     tickers: list[str] = Field(
         default_factory=list, description="Tickers, such as AAPL; calls also need the exchange, as in NASDAQ:AAPL."

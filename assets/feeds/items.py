@@ -50,7 +50,7 @@ def evidence_of(run: RunFacts, record: Record, *parts: Any, content: Any = None)
 
 
 def parsed_or_text(parser: Callable[[Any], Hashable], value: Any) -> Hashable:
-    """Return the parsed value, so that different spellings share one key, or the text if it can't be parsed."""
+    """Return the parsed value, so that different formats share one key, or the text if it can't be parsed."""
     try:
         return parser(value)
     except Unreadable:

@@ -45,7 +45,7 @@ EIGHT_KS_OF_CIKS = f"{OF_CIKS} AND form_type = '8-K'"
 
 
 class Filing(NamedTuple):
-    """A lake's statement about a filing: acceptance, further facts of its release, and the first observation."""
+    """A lake's statement about a filing: acceptance, other facts about its release, and the first observation."""
 
     accepted: Dated
     form_type: str | None

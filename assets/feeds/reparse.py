@@ -31,10 +31,10 @@ EXAMPLES = 20
 class Difference:
     """The comparison of the lake's rows with today's outcomes of an earlier run's captures.
 
-    same: the number of rows with the same content in the lake. changed: records that the lake has only with other
-    content. added: records that are missing from the lake. redated: rows with the same content but another date in the
-    lake. gaps: records that are gaps today. examples: one line each, in the form "kind identity column: value in the
-    lake -> value today".
+    same: the number of rows with the same content in the lake. changed: records that the lake has only with different
+    content. added: records that are missing from the lake. redated: rows with the same content but a different date in
+    the lake. gaps: records that are gaps today. examples: one line each, in the form "kind identity column: value in
+    the lake -> value today".
     """
 
     same: int = 0

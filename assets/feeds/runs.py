@@ -89,7 +89,7 @@ def run_feed(
     earlier = [states for states in remaining_rounds if states and states[0].until <= end]
     reports = [run.replayed(states) for states in earlier]
     if run.read:
-        run.keep_read()  # The requested scope may have no capture.
+        run.keep_read()  # The requested scope may have no captures.
     requested = run.publish(units, client.fetch, client.mode, observed_at)
     reports += [run.replayed(states) for states in rounds if states[0].until > end]
     reports.append(requested)

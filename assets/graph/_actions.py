@@ -36,7 +36,7 @@ def company(companies: Iterable[Any]) -> str | None:
 
 
 def contest(dataset: Dataset, rule: GapRule) -> Contest:
-    """Return the rule for several nodes of one action, such as those of a ticker and its later name."""
+    """Return the rule for several nodes of one action, such as the nodes of a ticker and its later name."""
     return Contest(
         group=dataset.key,
         contender=lambda record: str(record["node"]),

@@ -66,7 +66,7 @@ def factors(bars: Sequence[Bar], splits: Sequence[Split], traded: Mapping[date, 
 
 
 def _readings(day: date, splits: Sequence[Split]) -> list[float]:
-    """Return the possible divisors of a bar, which are those of none, one or more of the later splits, in order.
+    """Return the possible divisors of a bar, by none, one or more of the later splits, in order.
 
     The result is empty if an uncertain split makes every reading doubtful.
     """
@@ -90,7 +90,7 @@ def _nearest(choices: Sequence[float], target: float, most: float, least: float)
 def _parted(
     earlier: Bar, later: Bar, factor_of: Mapping[date, float | None], shares: float | None, splits: Sequence[Split]
 ) -> bool:
-    """Return whether two proven neighbours differ as if a recorded split near them had another day than stated.
+    """Return whether two proven neighbours differ as if a recorded split near them had a different day than stated.
 
     If so, they prove no other bar.
     """

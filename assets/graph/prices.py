@@ -35,7 +35,7 @@ PARSERS = {"date": texts.day} | dict.fromkeys((*PRICES, "volume", "transactions"
 
 
 def locate(record: Record, _run: RunFacts, factors: Factors) -> Place:
-    """Return the later of the day's close and the bar's own stamp, both of which must be on the bar's day."""
+    """Return the later of the day's close and the bar's own timestamp; both must be on the bar's day."""
     evidence = f"neo4j:Date:{record['date']}/HAS_PRICE/{record['label']}:{record['entity_id']}"
     day = texts.leading_day(record["date"])
     close_at = texts.readable(texts.instant, record["close_at"])

@@ -1,4 +1,4 @@
-"""Parsers of the graph's spellings: numbers with separators, '1'/'0', "null", JSON in strings, three timestamp forms.
+"""Parsers for the graph's formats: numbers with separators, '1'/'0', "null", JSON in strings, three timestamp forms.
 
 Each parser returns a typed value, returns None if the property is absent, or raises `Unreadable` if the value does not
 have the form of its field. Nothing is guessed.
@@ -103,7 +103,7 @@ def whole(value: Any) -> int | None:
 
 
 def flag(value: Any) -> bool | None:
-    """Return a boolean, real or spelled "1"/"0"; None when absent."""
+    """Return a boolean, real or written as "1"/"0"; None when absent."""
     if isinstance(value, bool):
         return value
     if is_absent(value):
@@ -115,13 +115,13 @@ def flag(value: Any) -> bool | None:
 
 
 def instant(value: Any) -> datetime | None:
-    """Return an instant in any of the graph's spellings, as aware UTC; None when absent.
+    """Return an instant in any of the graph's formats, as aware UTC; None when absent.
 
     Nanoseconds are rounded up to the next microsecond, so that no row is early.
 
-    Accepted are `2024-01-04T13:48:33-05:00`, `2024-01-04 16:00:00-0500` and mixtures of the two. Unreadable are a date
-    alone, a time without an offset, an instant in the calendar's first or last year, and an offset used nowhere on
-    Earth, which could also escape the query windows with their margin of one day.
+    Accepted are `2024-01-04T13:48:33-05:00`, `2024-01-04 16:00:00-0500` and mixtures of the two. A date alone, a time
+    without an offset and an instant in the calendar's first or last year are unreadable. So is an offset used nowhere
+    on Earth, which could escape the query windows with their margin of one day.
     """
     return None if value is None else _instant(str(value))
 
@@ -159,7 +159,7 @@ def session_day(moment: datetime | None, claimed: date | None) -> bool:
 
 
 def canonical_json(value: Any, kind: type | tuple[type, ...] = (dict, list)) -> str | None:
-    """Return JSON in one spelling (no spaces, raw Unicode, NaN as null), members in stored order; None when absent.
+    """Return JSON in one format (no spaces, raw Unicode, NaN as null), members in stored order; None when absent.
 
     The order of members is kept, because it is the reading order of statements. Raises Unreadable for text that is not
     JSON of `kind`, that names a member twice, or that contains a number that is not finite.
@@ -238,7 +238,7 @@ def first_number(value: Any) -> float | None:
 
 
 def cik(value: Any) -> str | None:
-    """Return a Central Index Key in its ten-digit spelling; None when absent."""
+    """Return a Central Index Key in its ten-digit form; None when absent."""
     spelled = word(value)
     if spelled is None:
         return None
@@ -248,7 +248,7 @@ def cik(value: Any) -> str | None:
 
 
 def readable(parser: Callable[[Any], Any], value: Any) -> Any:
-    """Return the parsed value, or None if it is unreadable, for fields whose absence makes a gap anyway."""
+    """Return the parsed value, or None if it is unreadable, for fields whose absence creates a gap anyway."""
     try:
         return parser(value)
     except Unreadable:

@@ -38,7 +38,7 @@ class Wanted:
 
     @classmethod
     def parsed(cls, tickers: str | None, first: str | None, last: str | None, anchors: str | None) -> Self:
-        """Parse the command's options. Raises BadInput, which names the option."""
+        """Parse the command's options. Raises BadInput, which gives the option."""
         choice = cls(
             frozenset(name.upper() for name in _named("--tickers", tickers)),
             _day("--from", first, date.min),
@@ -46,7 +46,7 @@ class Wanted:
             tuple(dict.fromkeys(_named("--anchors", anchors))) or ANCHORS,
         )
         if choice.first > choice.last:
-            raise BadInput("--from", "lies after --to", "swap them")
+            raise BadInput("--from", "is after --to", "swap them")
         for anchor in choice.anchors:
             try:
                 as_of(clock.now(), anchor)
@@ -81,10 +81,10 @@ def backfill(root: str | None, choice: Wanted, say: Callable[[str], None]) -> di
     chosen = [event for event in releases if choice.includes(event)]
     absent = choice.tickers - {event.ticker for event in releases}
     if absent:
-        raise BadInput("--tickers", f"the lake has no release of {', '.join(sorted(absent))}", "leave them out")
+        raise BadInput("--tickers", f"the lake has no releases of {', '.join(sorted(absent))}", "leave them out")
     if not chosen:
         raise BadInput(
-            "--from, --to", "there is no release between them", "materialise earnings_events, or widen the range"
+            "--from, --to", "there are no releases between them", "materialise earnings_events, or widen the range"
         )
     with ExitStack() as running:
         instance = running.enter_context(_instance(running))

@@ -25,9 +25,9 @@ FLAGS = {
     "known-by": "Use the lake as it was at this instant, and fetch nothing [default: the lake as it is now].",
     "op": "Operation: search, ask, reason, research, earnings, estimates, calendar, upgrades, …",
     "symbol": "Ticker, or series of ALFRED.",
-    "tickers": "Comma list.",
-    "channels": "Comma list.",
-    "tags": "Comma list.",
+    "tickers": "Comma-separated list.",
+    "channels": "Comma-separated list.",
+    "tags": "Comma-separated list.",
     "keywords": "Words to search in texts and labels, separated by commas.",
     "themes": "Themes, separated by commas: macro, oil, or any other word.",
     "date-from": "First New York day.",
@@ -129,7 +129,7 @@ def _answered(lake: str | None, words: tuple[str, ...], options: dict[str, Any])
         from pitlake.lake.lake import Lake
 
         return answer(options, words, Lake(lake))
-    except Exception as problem:  # noqa: BLE001  Stdout always holds an envelope; only the error's type is shown.
+    except Exception as problem:  # noqa: BLE001  Stdout always gets an envelope; only the error's type is shown.
         kind = type(problem).__name__
         return {"data": [], "gaps": [_gap(f"the command failed ({kind})")]}, {"failed": kind}
 

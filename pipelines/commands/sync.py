@@ -61,7 +61,7 @@ def command(
     pitlake sync
 
     The lake stores its watch list. Without options, a sync fetches the new data of this list. A stopped sync continues
-    where it stopped. A source with a key is used if its variable is set; the plan names the skipped sources.
+    where it stopped. A source with a key is used if its variable is set. The plan lists the skipped sources.
     """
     lists = {name: _split(texts[name]) for name in ("tickers", "ciks", "series", "sources")}
     since, paths = _day(texts["since"]), tuple(map(Path, _split(texts["files"])))

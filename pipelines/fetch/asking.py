@@ -134,7 +134,7 @@ def _day(text: Any, flag: str) -> date | None:
     try:
         return None if text is None else date.fromisoformat(str(text).strip())
     except ValueError:
-        raise NotAsked(f"{flag} is not a day such as 2024-02-15") from None
+        raise NotAsked(f"{flag} is not a date such as 2024-02-15") from None
 
 
 def _whole(value: Any, flag: str, least: int = 1) -> int:

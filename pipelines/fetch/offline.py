@@ -27,7 +27,7 @@ EXCLUDED = "it became public after the cut-off"
 def from_file(
     question: FetchQuestion, op: Operation, source: Feed, lake: Lake
 ) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
-    """Return the rows of a file's answer up to the cut-off, and the types and reasons of its gaps.
+    """Return the rows in a file's answer up to the cut-off, and the types and reasons of its gaps.
 
     Raises NotAsked if the file can't be read or is not an answer. The file is used as the first answer, without further
     pages. The lake proves that no split changed a figure.
@@ -37,7 +37,7 @@ def from_file(
 
     def fetch(request: Request) -> Capture:
         if requests:
-            raise AnswerRefused("no_data", "the file holds one answer", question.input_file)
+            raise AnswerRefused("no_data", "the file contains one answer", question.input_file)
         requests.append(request)
         capture = Capture(
             source=source.provider.name,

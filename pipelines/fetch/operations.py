@@ -204,9 +204,9 @@ EPS = {
     "report_date": "reportDate",
     "time_of_day": "timeOfTheDay",
 }
-LATER_REPORTS = "the source states all quarters and years; whatever became public after the cut-off is left out"
+LATER_REPORTS = "the source returns all quarters and years; anything that became public after the cut-off is left out"
 AS_CAPTURED = "a text read today may have been written today: only texts captured by the cut-off are shown"
-AS_OF_DOWNLOAD = "the source states it only as of the download: only data fetched by the cut-off is shown"
+AS_OF_DOWNLOAD = "the source gives it only as of the download: only data fetched by the cut-off is shown"
 
 
 def _market(dataset: str, record_type: str | Callable[[Row], str] = "", **more: Any) -> Operation:

@@ -264,7 +264,7 @@ class BulkSync:
 
 @contextmanager
 def _processes() -> Iterator[ProcessPoolExecutor]:
-    """Run worker processes that end at once when the load is stopped."""
+    """Run worker processes that end immediately when the load is stopped."""
     context = multiprocessing.get_context("spawn")
     count = max(2, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 2)
     pool = ProcessPoolExecutor(count, context, initializer=bulk_worker.prepare_process, initargs=(os.getpid(),))

@@ -130,7 +130,7 @@ class Made:
 
 @dataclass(frozen=True)
 class Packed:
-    """Compressed rows and gaps of one dataset. Compression is needed, because two batches are in memory at once."""
+    """Compressed rows and gaps of one dataset. Compression is needed, because two batches are in memory at a time."""
 
     dataset: str
     content: bytes | None

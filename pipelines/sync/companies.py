@@ -15,7 +15,7 @@ _SEPARATORS = re.compile(r"[./ ]")
 
 
 def spelled(ticker: str) -> str:
-    """Return a ticker in EDGAR's spelling: upper case, with a share class after a hyphen."""
+    """Return a ticker in EDGAR's format: upper case, with a share class after a hyphen."""
     return _SEPARATORS.sub("-", ticker.strip().upper())
 
 

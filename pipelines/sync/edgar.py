@@ -102,7 +102,7 @@ class EdgarSync:
                 answered = True
             except AnswerRefused as refusal:
                 answered |= refusal.answered_at is not None
-                # A missing page is an error, because EDGAR lists it.
+                # A missing page raises an error, because EDGAR lists it.
                 if refusal.gap_type != NO_DATA or (part == self._ask_for_filings and submissions):
                     self._progress.unanswered(f"CIK {cik}", refusal.reason)
             except Unparsable as problem:  # The run that reads the answer turns it into a gap.
@@ -175,7 +175,7 @@ class EdgarSync:
         return (is_new and not is_listed) or self._is_repeated(request)
 
     def _is_repeated(self, request: Request) -> bool:
-        """Return whether the newest answer to a request equals an answer that is at least a day older."""
+        """Return whether the newest answer to a request is the same as an answer that is at least a day older."""
         answers = self._store.newest_first(PROVIDER.name, request.key(PROVIDER.name))
         newest = next(answers, None)
         return newest is not None and any(

@@ -54,8 +54,8 @@ class Asked:
 def sync(lake: Lake, choice: Asked, say: Callable[[str], None]) -> Progress:
     """Update a lake according to its watch list and the additions.
 
-    Raises BadInput before any request for an invalid command line, a missing contact for EDGAR, or an empty watch list;
-    SourceError if EDGAR's list of tickers can't be read; LakeError.
+    Raises LakeError, and SourceError if EDGAR's list of tickers can't be read. Raises BadInput before any request for
+    an invalid command line, a missing contact for EDGAR, or an empty watch list.
     """
     watched = _watched(lake, choice)
     progress = Progress(say)
@@ -130,7 +130,7 @@ def _plan(lake: Lake, watched: WatchList, due: Sequence[sources.Step], missing: 
         f"plan: {render.count(len(watched.companies), 'company', 'companies')}{f' ({names})' if names else ''}{since}"
     ]
     if missing:
-        lines.append(f"  bulk files: skipped; {missing}; load newer ones with --all --from")
+        lines.append(f"  bulk files: skipped ({missing}); load newer ones with --all --from")
     for path in () if missing else watched.archives:
         size = Path(path).stat().st_size
         time_text = render.count(max(round(size / BULK_BYTES_A_MINUTE), 1), "minute")

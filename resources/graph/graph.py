@@ -126,7 +126,7 @@ class _Cursor:
         self._records = iter(self._result)
 
     def take(self, rows: int) -> list[neo4j.Record]:
-        """Return up to `rows` further records; an empty list at the end."""
+        """Return up to `rows` more records; an empty list at the end."""
         return list(islice(self._records, rows))
 
     def finish(self) -> None:

@@ -1,7 +1,7 @@
 """Verifies that the connection is read-only before the first read, by trying to write.
 
-Reads are protected in four ways: the transaction mode is READ (Neo4j enforces it, ArcadeDB ignores it), the login may
-only read (ArcadeDB and Neo4j Enterprise enforce it, Neo4j Community has no roles), nothing is ever committed, and a
+Reads are protected in four ways. The transaction mode is READ (Neo4j enforces it, ArcadeDB ignores it). The login may
+only read (ArcadeDB and Neo4j Enterprise enforce it, Neo4j Community has no roles). Nothing is ever committed, and a
 result that reports an update is refused. The server enforces the first two. At least one of these must work, which is
 tested here.
 """

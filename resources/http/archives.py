@@ -132,7 +132,7 @@ def found(store: CaptureStore, kind: Kind, sha256: str) -> Archive:
 
 
 def kind_of(path: Path) -> Kind:
-    """Return the kind of a bulk file, which is that of most of its first readable members. Raises BadInput."""
+    """Return the kind of a bulk file, which is the kind of most of its first readable members. Raises BadInput."""
     if not path.is_file():  # Opening a pipe would wait for its writer.
         raise BadInput("--from", f"there is no file {str(path)!r}", _NEXT_STEP)
     try:

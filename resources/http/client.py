@@ -75,8 +75,8 @@ class HttpClient:
     refresh sends every request once. Use as a context manager.
 
     until: ignore later captures, to replay an earlier run. seconds: the total time for all requests, including waits.
-    pause: a function that waits some seconds between attempts; tests pass one that returns at once. sent, received: the
-    number of requests sent, including repeats, and the bytes of their answers. If as many attempts in a row as a
+    pause: a function that waits some seconds between attempts; tests pass one that returns immediately. sent, received:
+    the number of requests sent, including repeats, and the bytes of their answers. If as many attempts in a row as a
     request may take get no answer, the provider is not queried for REST_SECONDS, and then tried once.
     """
 

@@ -30,7 +30,7 @@ def cik(value: Any) -> str:
 
 
 def check(url: str, answer: Any) -> None:
-    """Check the format of the answer to a URL. Raises Unreadable. Answers of other kinds are not checked."""
+    """Check the format of the answer to a URL. Raises Unreadable. Other answers are not checked."""
     match = _ANSWER.search(url)
     if match is None:
         return

@@ -20,7 +20,7 @@ SERVER_ERRORS = 500
 SUCCESS = range(200, 300)
 
 NO_DATA = "no_data"
-"""The gap type of answers that state that the provider has no data. Other types say nothing about its data."""
+"""The gap type of answers that say that the provider has no data. Other types say nothing about its data."""
 KEY_REFUSED, KEY_NOT_ACCEPTED = "the key was refused", "the key is not accepted"
 
 Outcome = Literal["ok", "retry", "refused"]
@@ -53,7 +53,7 @@ Handshake = Callable[[requests.Session, "Provider"], Mapping[str, str]]
 
 
 def judge_status(capture: Capture) -> Assessment:
-    """Judge by the status: retry rate limits, timeouts and server errors; not found is no data; refuse the rest."""
+    """Judge by the status: retry rate limits, timeouts and server errors. Not found is no data. Refuse the rest."""
     status = capture.status
     if status in SUCCESS:
         return OK

@@ -57,7 +57,7 @@ class Secrets:
         self._provider, self._variables, self._public = provider, variables, frozenset(public)
 
     def values(self) -> dict[str, str]:
-        """Return every secret by name. Raises BadInput, which names a missing variable but never contains a value."""
+        """Return every secret by name. Raises BadInput, which shows a missing variable but never a value."""
         secrets = {}
         for name, variables in self._variables.items():
             value = setting(variables)

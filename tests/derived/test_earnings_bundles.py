@@ -1,4 +1,4 @@
-"""Earnings snapshots and outcomes equal a slow reference, stay the same, cite receipts, and are public on time."""
+"""Earnings snapshots and outcomes match a slow reference, stay the same, cite receipts, and are public on time."""
 
 import shutil
 from dataclasses import replace
@@ -395,10 +395,10 @@ def test_the_backfill_command_builds_only_the_requested_snapshots(lake, capfd, m
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        (["--tickers", "NONE"], "--tickers: the lake has no release of NONE"),
+        (["--tickers", "NONE"], "--tickers: the lake has no releases of NONE"),
         (["--from", "soon"], "--from: 'soon' is not a date"),
-        (["--from", "2024-05-02", "--to", "2024-05-01"], "--from: lies after --to"),
-        (["--to", "2020-01-01"], "there is no release between them"),
+        (["--from", "2024-05-02", "--to", "2024-05-01"], "--from: is after --to"),
+        (["--to", "2020-01-01"], "there are no releases between them"),
         (["--anchors", "tomorrow"], "--anchors: 'tomorrow' is unknown"),
         (["--anchors", " , "], "--anchors: names nothing"),
         (["--tickers", ""], "--tickers: names nothing"),

@@ -93,7 +93,7 @@ def _observations(series: str, start: str, end: str, fetch: Fetch) -> Iterator[C
 
 
 def _stated_number(capture: Capture, name: str) -> int | None:
-    """Return a number that an answer states about its list (count, limit, offset); None if it is missing."""
+    """Return a number that an answer gives for its list (count, limit, offset); None if it is missing."""
     try:
         return fields.whole(_body(capture).get(name))
     except Unreadable:

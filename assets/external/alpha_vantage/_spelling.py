@@ -1,4 +1,4 @@
-"""Parsers for Alpha Vantage's spellings: numbers as text, and "None", "-" or nothing for a missing number."""
+"""Parsers for Alpha Vantage's formats: numbers as text, and "None", "-" or nothing for a missing number."""
 
 from typing import Any
 

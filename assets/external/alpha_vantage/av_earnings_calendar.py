@@ -52,7 +52,7 @@ def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 
 def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[Came]:
-    """Yield one record per line. A line with another length than the header may be truncated and becomes a gap."""
+    """Yield one record per line. A line whose length differs from the header's may be truncated and becomes a gap."""
     return mark_repeats(
         _lines(unit, captures),
         lambda line: (parsed_or_text(word, line["symbol"]), parsed_or_text(dating.day, line["fiscalDateEnding"])),

@@ -1,7 +1,7 @@
 """Dataset `av_intraday_bars`: raw intraday bars of Alpha Vantage, dated by their end.
 
 The source does not say whether a bar's time is its start or its end. Today it is the start: the bar 15:55 ends at the
-official close, the bar 16:00 contains the closing auction, and the last bar of a day is 19:55, not 20:00. Answers of
+official close, the bar 16:00 contains the closing auction, and the last bar of a day is 19:55, not 20:00. Answers from
 2018 do not show which one was used. Time plus length is never early in either case.
 """
 

@@ -101,7 +101,7 @@ def _day(record: Record) -> date:
 
 
 def _name(record: Record) -> str:
-    """Return the first day of the bar's period, or the bar's stamp if it is not a day."""
+    """Return the first day of the bar's period, or the bar's timestamp if it is not a date."""
     try:
         return days_of(record["period"], _day(record))[0].isoformat()
     except Unreadable:

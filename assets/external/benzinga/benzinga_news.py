@@ -35,7 +35,7 @@ def units(scope: Scope) -> Sequence[Unit]:
         return [Unit("updated", scope)]
     last = scope.date_to or scope.date_from
     if last < scope.date_from:
-        raise BadInput("date_to", "lies before date_from", "give the later day last")
+        raise BadInput("date_to", "is before date_from", "give the later day last")
     days = (scope.date_from + timedelta(days=count) for count in range((last - scope.date_from).days + 1))
     return [Unit(day.isoformat(), scope) for day in days]
 

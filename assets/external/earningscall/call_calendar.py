@@ -21,10 +21,10 @@ KEY = ("exchange", "symbol", "year", "quarter")
 def units(scope: Scope) -> Sequence[Unit]:
     """Return one unit per day. Raises BadInput."""
     if scope.date_from is None:
-        raise BadInput("date_from", "no day is named", "give date_from, and date_to for more than one")
+        raise BadInput("date_from", "is missing", "give date_from, and date_to for more than one day")
     last = scope.date_to or scope.date_from
     if last < scope.date_from:
-        raise BadInput("date_to", "lies before date_from", "give the later day last")
+        raise BadInput("date_to", "is before date_from", "give the later day last")
     span = range((last - scope.date_from).days + 1)
     return [Unit((scope.date_from + timedelta(days=count)).isoformat(), scope) for count in span]
 

@@ -19,7 +19,7 @@ from resources.http.csv_lines import cells
 from resources.http.providers.fred_md import PROVIDER
 
 _VINTAGE = re.compile(r"([1-9]\d{3}-(?:0[1-9]|1[0-2]))(?:-md)?\.csv", re.ASCII)
-# Spellings of months in a file's first column. The first spelling that fits the most lines is used.
+# Formats of months in a file's first column. The first format that fits the most lines is used.
 _SPELLINGS = tuple(
     re.compile(pattern, re.ASCII)
     for pattern in (

@@ -131,7 +131,7 @@ def _schema(options: Mapping[str, str]) -> dict[str, Any] | None:
 
 
 def _american(day: date | None) -> str | None:
-    """Return a day as `M/D/YYYY`, the spelling of the filters."""
+    """Return a day as `M/D/YYYY`, the format of the filters."""
     return f"{day.month}/{day.day}/{day.year}" if day else None
 
 

@@ -1,6 +1,6 @@
 """Dataset `web_syntheses`: the prose of chat answers, for open mode only. Pure.
 
-The requests are those of web_results, so this dataset can read the same captures.
+The requests are the same as for web_results, so this dataset can read the same captures.
 """
 
 import re
@@ -26,7 +26,7 @@ _HEADLESS = re.compile(r"\A.*</think\s*>", re.DOTALL | re.IGNORECASE)
 def units(scope: Scope) -> Sequence[Unit]:
     """Return one unit per question. Raises BadInput for a search, whose answer has no prose."""
     if asking.operation(scope) == asking.SEARCH:
-        raise BadInput("op", "the answer of a search has no prose", f"choose one of {', '.join(asking.MODELS)}")
+        raise BadInput("op", "the result of a search has no prose", f"choose one of {', '.join(asking.MODELS)}")
     return asking.units(scope)
 
 

@@ -58,7 +58,7 @@ class Borne(NamedTuple):
     """A name of a company, the previous name, and the first and last days that EDGAR's answer allows for the name.
 
     shown: the first day on which a filing under the name was certainly shown; None if no day is certain. is_plain:
-    whether nothing contradicts the first day that EDGAR states.
+    whether nothing contradicts the first day that EDGAR gives.
     """
 
     name: str

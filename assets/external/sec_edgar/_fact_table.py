@@ -1,4 +1,4 @@
-"""The facts of a company as one table, for bulk loads: creates the rows of `sec_facts` for all facts at once.
+"""The facts of a company as one table, for bulk loads: creates the rows of `sec_facts` for all facts together.
 
 Lists of facts with any irregularity (a missing filing, a value that is not a number, an invalid day, a repeated fact)
 are left to `sec_facts`, record by record. Pure.
@@ -25,7 +25,7 @@ from resources.http.capture import Capture
 
 SCHEMA = staged_schema(DATASET)
 MOST_FACTS = 65_536
-"""The number of facts that are converted to rows at once."""
+"""The number of facts that are converted to rows together."""
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _EPOCH = date(1970, 1, 1).toordinal()
 _FIELDS = itemgetter("end", "accn", "filed", "form", "val")
@@ -197,7 +197,7 @@ class _Dated(NamedTuple):
 
 @lru_cache(maxsize=65_536)
 def _day(text: str) -> int:
-    """Return a day as days since 1970. Raises ValueError if it is not in EDGAR's spelling."""
+    """Return a day as days since 1970. Raises ValueError if it is not in EDGAR's format."""
     if not _DAY.fullmatch(text):
         raise ValueError
     return date.fromisoformat(text).toordinal() - _EPOCH

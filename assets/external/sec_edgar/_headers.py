@@ -37,7 +37,7 @@ def _lines(text: str) -> list[tuple[str, str]]:
 
 
 def parsed(text: str) -> Header:
-    """Parse a header. Raises Unreadable when it names no filing or no acceptance."""
+    """Parse a header. Raises Unreadable if it contains no filing or no acceptance."""
     lines: dict[str, list[str]] = {}
     for name, value in _lines(text):
         lines.setdefault(name, []).append(value)

@@ -42,7 +42,7 @@ FORMS = {
     **dict.fromkeys(("25", EXCHANGES_REMOVAL), contract.DELISTED),
     **dict.fromkeys(("15-12B", "15-12G", "15-15D", "15F-12B", "15F-12G", "15F-15D", "REVOKED"), contract.DEREGISTERED),
 }
-# 17 CFR 240.12d2-2(d)(1), 240.12g-4(a), 240.12h-6(a). A duty under section 15(d) is suspended at once.
+# 17 CFR 240.12d2-2(d)(1), 240.12g-4(a), 240.12h-6(a). A duty under section 15(d) is suspended immediately.
 DAYS_TO_EFFECT = {
     **dict.fromkeys(("25", EXCHANGES_REMOVAL), 10),
     **dict.fromkeys(("15-12B", "15-12G", "15F-12B", "15F-12G", "15F-15D"), 90),
@@ -123,7 +123,7 @@ def _lists(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
 
 def _first_day(scope: Scope) -> date:
     if scope.date_from is None:
-        raise BadInput("date_from", "no day is named", "give date_from and date_to")
+        raise BadInput("date_from", "is missing", "give date_from and date_to")
     return scope.date_from
 
 

@@ -3,7 +3,7 @@ dates the candidates.
 
 A reader only makes proposals. A claim is proven if its quote is in the answer, contains the stated date, and states a
 day or an instant. Every claim is read as its latest possible instant. A candidate becomes available at its latest
-proven claim, so further claims can only delay it. Pure.
+proven claim, so additional claims can only delay it. Pure.
 """
 
 from collections.abc import Sequence

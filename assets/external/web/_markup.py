@@ -1,7 +1,7 @@
 """The default, deterministic reader of web pages: one candidate per page, with claims from markup, text and headers.
 
 The order is: JSON-LD of the page's own article, meta tags, <time> elements, update notes in the text, Last-Modified,
-Date. This order decides which publication is shown. It does not affect the availability, which is that of the latest
+Date. This order decides which publication is shown. It does not affect the availability, which comes from the latest
 claim.
 """
 
@@ -158,7 +158,7 @@ def _claim(kind: str, text: str, quote: str, method: str) -> Claim:
 
 
 def _tag(raw: Sequence[str], name: str, content: str) -> str:
-    """Return the original text of a tag, or "" if the page spells it differently."""
+    """Return the original text of a tag, or "" if the page writes it differently."""
     return next((tag for tag in raw if name in tag.lower() and content in tag), "")
 
 

@@ -18,7 +18,7 @@ WESTMOST = ZoneInfo("Etc/GMT+12")
 class AllowedHost:
     """A host that may date its own pages.
 
-    zone: the time zone of times that state none; if unknown, the zone in which days end last.
+    zone: the time zone of times without one; if unknown, the zone in which days end last.
     """
 
     host: str

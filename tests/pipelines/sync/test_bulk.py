@@ -360,7 +360,7 @@ def test_a_sync_with_a_missing_bulk_file_skips_it_in_the_plan(sync, edgar, lake,
     (archives / FACTS).unlink()
     done = sync("--tickers", "TKA")
     assert done.code == 0, done.err
-    assert f"  bulk files: skipped; there is no file '{archives / FACTS}'" in done.err
+    assert f"  bulk files: skipped (there is no file '{archives / FACTS}'" in done.err
     assert lake.watch_list().companies == {"0000001000": ("TKA",)}
 
 
