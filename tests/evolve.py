@@ -1,4 +1,4 @@
-"""Changes of the source graph between two runs, as listed in `quirks.yaml`: overwritten texts, dividends with the same
+"""Changes to the source graph between two runs, as listed in `quirks.yaml`: overwritten texts, dividends with the same
 id, and a late filing.
 
 They are applied over Bolt to a loaded world. In these cases, the outcomes of a second extraction replace those of

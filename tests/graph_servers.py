@@ -47,7 +47,7 @@ def graph_db(graph_server) -> Iterator[GraphServer]:
 
 @contextlib.contextmanager
 def own_database(server: GraphServer) -> Iterator[GraphServer]:
-    """Yield an empty database, for a fixture of any scope. Neo4j Community has only one, so two owners are an error."""
+    """Yield an empty database, for a fixture of any scope. Neo4j Community has only one, so two owners are refused."""
     if server.kind == "neo4j":
         assert server.uri not in _owned, "a fixture of a wider scope owns Neo4j's only database"
         _owned.add(server.uri)

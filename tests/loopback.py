@@ -12,8 +12,8 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Answer:
-    """A response. fault: "hang" sends nothing, "drop" closes the connection at once, "short" sends less than announced,
-    "drip" sends ten bytes a second, headers included, until the client disconnects.
+    """A response. fault: "hang" sends nothing, "drop" closes the connection immediately, "short" sends less than
+    announced, "drip" sends ten bytes a second, headers included, until the client disconnects.
     """
 
     body: Any = b""
@@ -27,7 +27,7 @@ class Answer:
 
 
 class Loopback(ThreadingHTTPServer):
-    """A server of responses by path, the last of which is repeated. Other paths get `unknown`, by default a 404."""
+    """A server of responses by path, which repeats the last one. Other paths get `unknown`, by default a 404."""
 
     daemon_threads = True
     block_on_close = False

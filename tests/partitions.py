@@ -6,7 +6,7 @@ from pitlake.lake.publishing.publish import Published
 
 
 def run_partitions(extractor, days, graph, lake, **options) -> Published:
-    """Return what a run published. Options are those of `attempt_partitions`. Raises CheckFailed if it is refused."""
+    """Return what a run published. Options: see `attempt_partitions`. Raises CheckFailed if it is refused."""
     outcome = attempt_partitions(extractor, days, graph, lake, **options).outcome
     if isinstance(outcome, CheckFailed):
         raise outcome

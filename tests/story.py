@@ -2,7 +2,7 @@
 everything, extract everything again, change the world, extract the changed datasets. Tests read the result.
 
 On Neo4j, which `make long` uses, Dagster runs the extractions. On the embedded server it runs only one changed
-dataset, because Dagster takes milliseconds per day and dataset. Test processes share a story: the first one runs it,
+dataset, because Dagster adds about 20 ms per day and dataset. Test processes share a story: the first one runs it,
 and the others wait.
 """
 
@@ -77,7 +77,7 @@ COUNTS = {
 
 @dataclass(frozen=True)
 class Story:
-    """The result of the story. Versions are those of the lake after each run. Instants are ISO strings.
+    """The result of the story. Versions are the lake's after each run. Instants are ISO strings.
 
     days: the days that Dagster regards as materialised, by dataset. written: the nodes and edges counted by loading.
     last_part: the last progress step of loading.

@@ -19,7 +19,7 @@ from resources.graph.resource import GraphResource
 
 OBSERVED = datetime(2026, 1, 1, tzinfo=timezone.utc)
 UNDATED = GapRule(type="unverifiable", reason="undated", when="at is not an instant")
-FUTURE = GapRule(type="pit_excluded", reason="not public yet", when="at lies after the observation")
+FUTURE = GapRule(type="pit_excluded", reason="not public yet", when="at is after the observation")
 NOTES = Dataset(
     name="notes",
     title="Notes",

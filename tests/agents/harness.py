@@ -1,7 +1,7 @@
 """Stands in for Claude Code without a model: the MCP server as configured, the agents' documented calls, the hooks.
 
 `Player.play` makes one call the way Claude Code makes it (PreToolUse, the tool, PostToolUse) and returns what a model
-would have read. `python -m tests.agents.harness` plays every agent in every variant and prints the matrix.
+would have read. `python -m tests.agents.harness` runs every agent in every variant and prints the matrix.
 """
 
 import argparse
@@ -96,7 +96,7 @@ def shell(env: dict[str, str]) -> Tool:
 
 @dataclass
 class Player:
-    """One agent in one session. `hooks` are those of the settings and of the agent, combined as in Claude Code."""
+    """One agent in one session. `hooks`: the hooks of the settings and the agent, combined as in Claude Code."""
 
     agent: str
     env: dict[str, str]
@@ -171,7 +171,7 @@ def _fits(tool: str, display: Any) -> bool:
 
 
 def at(call: dict[str, Any], pit: str | None) -> dict[str, Any]:
-    """Return a documented call with another cut-off, or without one."""
+    """Return a documented call with a different cut-off, or without one."""
     inputs = dict(call["input"])
     if call["tool"] == "Bash":
         command = inputs["command"].split(" --pit ")[0]
@@ -224,7 +224,7 @@ class Stage:
     bound_server: Tool
 
     def play(self, agent: str, variant: str, *, calls: slice = slice(None)) -> list[Seen]:
-        """Play an agent's documented calls, or a slice of them, in a variant."""
+        """Run an agent's documented calls, or a slice of them, in a variant."""
         player = Player(agent, self.bound if variant == "forgotten" else self.free)
         pit = {"clean": world.PIT, "gap": world.LONG_AGO, "contaminated": world.PIT}.get(variant)
         seen = []

@@ -30,7 +30,7 @@ def environment(folder: str, number: int) -> dict[str, str]:
 
 
 def in_process(script: str, text: bytes, env: dict[str, str]) -> dict[str, Any]:
-    """Return the answer of a hook in a new process. The exit code is part of the contract."""
+    """Return the response from a hook in a new process. The exit code is part of the contract."""
     done = subprocess.run(
         [sys.executable, "-IS", str(HOOKS / script)], input=text, env=env, capture_output=True, check=True
     )

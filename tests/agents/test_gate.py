@@ -1,4 +1,4 @@
-"""The PostToolUse hook: its verdicts are those of the kernel for every wrapper, and it never fails open."""
+"""The PostToolUse hook: its verdicts match the kernel's for every wrapper, and it never fails open."""
 
 import json
 import random

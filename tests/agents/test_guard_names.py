@@ -48,7 +48,7 @@ def test_other_shells_than_bash_run_nothing_while_bound(bound, tool):
 
 
 @pytest.mark.parametrize("pattern", ["../lake/*.parquet", "*/../../lake/x", "docs/../.pitlake/**"])
-def test_a_search_outside_its_folder_is_denied_while_bound(bound, tmp_path, pattern):
+def test_a_bound_session_denies_a_search_outside_the_given_folder(bound, tmp_path, pattern):
     (tmp_path / "lake").mkdir()
     (tmp_path / "docs").mkdir()
     reply = bound | {"PITLAKE_LAKE": str(tmp_path / "lake")}

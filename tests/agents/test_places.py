@@ -1,4 +1,4 @@
-"""Files that a bound session may read and write: every tool is tried on every place in every spelling."""
+"""Files that a bound session may read and write: every tool is tried on every place, written in every way."""
 
 import json
 import os
@@ -37,7 +37,7 @@ UNREADABLE = {
     "history": "project/.git/objects/x",
     "another project": "neighbour/README.md",
 }
-# Further files that a bound session must not write, because a program runs them or they restrict the session.
+# Other files that a bound session must not write, because a program runs them or they restrict the session.
 UNWRITABLE = {
     "pipelines": "project/pipelines/commands/fetch.py", "assets": "project/assets/graph/news.py",
     "resources": "project/resources/http/client.py", "sql": "project/sql/views/embeddings.sql",
@@ -109,7 +109,7 @@ def judged(settings, world, tool, flags=(), **inputs):
 
 
 def spellings(world: Path, place: str):
-    """Yield spellings of a file's path."""
+    """Yield the ways to write a file's path."""
     path, project = world / place, world / "project"
     relative = os.path.relpath(path, project)
     yield str(path)
@@ -152,7 +152,7 @@ def reads(path: str):
 
 
 def writes(path: str):
-    """Yield every call that writes a file. Writing shell commands are denied for every path."""
+    """Yield every call that writes a file. Shell commands that write are denied for every path."""
     yield "Write", {"file_path": path, "content": "x"}
     yield "Edit", {"file_path": path, "old_string": "a", "new_string": "b"}
     yield "MultiEdit", {"file_path": path, "edits": []}
@@ -201,7 +201,7 @@ def test_no_tool_writes_outside_the_sessions_own_data_in_any_spelling(settings, 
                                      ".Env", "data/elsewhere/_Lake/log/1.json",
                                      f"Scratch/{OTHER}/answers.json"])  # fmt: skip
 def test_a_protected_place_is_denied_in_any_letter_case(settings, world, spelled):
-    """The folders exist in both spellings, as on a case-insensitive file system."""
+    """The folders exist in upper and lower case, as on a case-insensitive file system."""
     path = world / "project" / spelled
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("CANARY")

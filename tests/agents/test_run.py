@@ -1,4 +1,4 @@
-"""`pitlake agents run`: the program can't read the lake's files, whatever it does, and queries a server instead."""
+"""`pitlake agents run`: the program can't read the lake's files in any way, and queries a server instead."""
 
 import json
 import os

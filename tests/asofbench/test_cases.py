@@ -63,7 +63,7 @@ def test_no_canary_appears_in_public_rows_or_answers(found):
 
 
 def test_the_later_question_is_as_of_the_plants_own_instant(found):
-    """A record that becomes public at T is public as of T: showing it is no leak, and withholding it is a fault."""
+    """A record that becomes public at T is public as of T: showing it is not a leak, and withholding it is a fault."""
     for case in found:
         assert read(case.later.as_of) > read(case.ask.as_of) or case.kind == "event_time_join"
         reply = [canary.public for canary in case.canaries if canary.public != NEVER]

@@ -19,7 +19,7 @@ MICROSECOND = timedelta(microseconds=1)
 
 
 class Faulty(Oracle):
-    """An oracle with the fault that its option `fault` names: changes of T, loaded rows, visible rows or answers."""
+    """An oracle with the fault that its option `fault` names: changes to T, loaded rows, visible rows or answers."""
 
     def load(self, rows):
         super().load(rows)

@@ -1,4 +1,4 @@
-"""AsOfBench does not import pitlake, and reads its kinds of stamps like `pitlake.times`."""
+"""AsOfBench does not import pitlake, and reads its kinds of timestamps like `pitlake.times`."""
 
 import re
 

@@ -99,7 +99,7 @@ def test_a_system_or_option_that_cannot_run_is_refused_in_one_line(arguments, pr
 
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory):
-    """Two runs of one control, each with another class, and a run of another control."""
+    """Two runs of one control, each with a different class, and a run of another control."""
     folder = tmp_path_factory.mktemp("parts")
     runs = {
         "first": ("knows all", "undated"),

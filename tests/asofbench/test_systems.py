@@ -96,7 +96,7 @@ def test_systems_with_an_optional_instant_leak_if_the_caller_omits_the_instant(s
 
 @pytest.mark.parametrize("name", ["todays_universe", "todays_identifier", "snapshot_endpoint"])
 def test_dating_by_the_sources_documentation_avoids_todays_list_and_ticker_leaks(scored, name):
-    """Stamps read literally leak; stamps read by the source's documentation, or dated by the store's writes, do not."""
+    """Times read literally leak. Read by the source's documentation, or dated by the store's writes, they do not."""
     assert name in failing(scored("DuckDB, available_at <= T"))
     for right in ("DuckDB, WHERE, careful", "DuckDB, both stamps", "Delta Lake, live", "pitlake, gate"):
         verdicts = [each for each in scored(right, ("bars", "news")) if each.kind == name]

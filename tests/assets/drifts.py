@@ -163,7 +163,7 @@ def noticed(report: RunReport) -> str:
 
 def drift(seed: int, folder: Path, count: int) -> tuple[str, str]:
     """Run one drift, and return its name and how it was noticed. Raises AssertionError if a drift that changes the lake
-    goes unnoticed, or if the lake after the repair differs from that of an undisturbed source.
+    goes unnoticed, or if the lake after the repair differs from an undisturbed source's.
     """
     rng = random.Random(seed)
     kind, variant = SOURCES[seed % len(SOURCES)], seed // (SHARED * len(SOURCES))

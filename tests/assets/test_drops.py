@@ -1,4 +1,4 @@
-"""Dropped files are dated by their receipt, whatever dates they contain. They can be corrected by a later file, and are
+"""Dropped files are dated by their receipt, not by the dates in them. They can be corrected by a later file, and are
 published completely or not at all.
 """
 

@@ -61,7 +61,7 @@ def test_a_record_that_cannot_be_located_is_a_gap_named_by_its_content(toy, lake
     ("name", "identifier"),
     [("reports", "accession_no"), ("xbrl_facts", "node"), ("dividends", "node"), ("splits", "node")],
 )
-def test_a_node_without_an_id_is_a_gap_and_not_a_row_that_nothing_proves(name, identifier):
+def test_a_node_without_an_id_becomes_a_gap_and_not_an_unproven_row(name, identifier):
     kind = next(kind for kind in KINDS if kind.name == name)
     extractor = all_extractors()[name]
     for missing in (None, " ", "nan"):

@@ -23,7 +23,7 @@ def run(capfd):
 
 
 STAMPS = {"future_stamps", "same_day"}
-"""A stamp that lies after its row is on its row's day in between."""
+"""A timestamp after its row is on its row's day in between."""
 
 
 @pytest.mark.sampled(6)

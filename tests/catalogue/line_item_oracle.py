@@ -204,7 +204,7 @@ def _is_money(kind: str, unit: str) -> bool:
 
 
 def _is_part(row: tuple[Any, ...], rows: list[tuple[Any, ...]], parts: list[tuple[str, str, bool]]) -> bool:
-    """Return whether a row's concept states only a part of its item, judged by the filing's other facts."""
+    """Return whether a row's concept covers only a part of its item, judged by the filing's other facts."""
     for concept, beside, if_less in parts:
         others = [other for other in rows if row[3] == concept and other[0] == beside]
         if if_less:

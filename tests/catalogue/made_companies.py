@@ -1,5 +1,5 @@
-"""Invented companies in the format of EDGAR's company facts, with other calendars, restatements, proxies and changes
-of concepts.
+"""Invented companies in the format of EDGAR's company facts, with different calendars, restatements, proxies and
+changes of concepts.
 """
 
 from collections import defaultdict

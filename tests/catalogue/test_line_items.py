@@ -1,4 +1,4 @@
-"""Line items, quarters and trailing twelve months equal those of an independent computation over the same facts."""
+"""Line items, quarters and trailing twelve months match an independent computation over the same facts."""
 
 import csv
 import json
@@ -186,7 +186,7 @@ def test_a_proxy_statement_never_beats_the_annual_report():
     assert [(row["value"], row["form_type"], row["accession_no"]) for row in rows] == [(-41_800_000, "10-K", "a-1")]
 
 
-def test_a_quarter_that_cannot_be_computed_is_absent_rather_than_older():
+def test_a_quarter_that_cannot_be_computed_is_absent_and_not_replaced_by_an_older_one():
     facts = [
         ("2019-07-01", "2019-09-30", 3, "a-1", {"form": "10-Q", "filed": "2019-10-20"}),
         ("2019-01-01", "2019-12-31", 40, "a-2", {}),

@@ -1,4 +1,4 @@
-"""The macros for one company return the newest revisions of its records, whatever the revisions are."""
+"""The macros for one company return the newest revisions of its records, for any revisions."""
 
 import hashlib
 

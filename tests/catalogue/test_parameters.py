@@ -1,4 +1,4 @@
-"""Query parameters: every spelling that a caller may use, the bound value, and errors that name the field."""
+"""Query parameters: every format that a caller may use, the bound value, and errors that give the field."""
 
 import json
 from datetime import date, datetime, timezone

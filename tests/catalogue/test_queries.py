@@ -1,4 +1,4 @@
-"""The answer of each catalogue query, on worlds small enough to work it out by hand."""
+"""The result of each catalogue query, on worlds small enough to work it out by hand."""
 
 from datetime import date
 

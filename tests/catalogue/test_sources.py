@@ -1,4 +1,4 @@
-"""Queries over several sources return the row of the most preferred source that was public, whatever came later."""
+"""Queries over several sources return the row of the most preferred public source, regardless of later rows."""
 
 import json
 from datetime import date, datetime, timedelta, timezone

@@ -16,7 +16,7 @@ BEFORE, LATER = utc("2021-06-01T16:00:00-04:00"), utc("2025-06-02T12:00:00+00:00
     [
         ("OLD", BEFORE, CIK, False),  # the company's ticker at the time
         ("old", BEFORE, CIK, False),
-        ("LATE", BEFORE, CIK, True),  # today's ticker of a company that had another ticker then
+        ("LATE", BEFORE, CIK, True),  # today's ticker of a company that had a different ticker then
         ("LATE", LATER, CIK, False),
         ("OLD", LATER, OTHER, False),  # since reassigned to another company
         ("OLD", None, OTHER, False),

@@ -136,7 +136,7 @@ def test_idle_sessions_are_limited_per_client_in_total_and_in_time(ask_as_client
     assert len(sessions) == 0
 
 
-def test_a_session_that_takes_much_memory_is_not_reused(ask_as_client, sessions, monkeypatch):
+def test_a_session_that_uses_a_lot_of_memory_is_not_reused(ask_as_client, sessions, monkeypatch):
     monkeypatch.setattr(kept, "MOST_BYTES", 1 << 20)
     ask_as_client()
     assert len(sessions) == 0

@@ -1,4 +1,4 @@
-"""Answers of the MCP server in several pages: their cursors, and the version that they are read from."""
+"""Answers from the MCP server in several pages: their cursors, and the version that they are read from."""
 
 import base64
 import json
@@ -73,7 +73,7 @@ def test_an_answer_over_the_limits_is_refused_not_cut(lake):
 
 
 def moved_by(delay):
-    """Yield further articles, each later than an existing article by this delay."""
+    """Yield more articles, each later than an existing article by this delay."""
     for row in news():
         later = row["created"] + delay
         reply = {name: f"{row[name]}00" for name in ("id", "evidence")}

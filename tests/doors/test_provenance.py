@@ -1,4 +1,4 @@
-"""Whatever an agent's SQL selects, only rows of the lake carry provenance. All others are marked as computed."""
+"""For any SQL of an agent, only rows of the lake have provenance. All others are marked as computed."""
 
 import pytest
 

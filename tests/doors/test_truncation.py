@@ -1,4 +1,4 @@
-"""Truncation invariance of the catalogue: the answer as of T equals that of a lake without rows after T."""
+"""Truncation invariance of the catalogue: the answer as of T is the same as on a lake without rows after T."""
 
 import random
 from collections import defaultdict

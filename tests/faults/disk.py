@@ -95,7 +95,7 @@ def attempt(lake: Lake, disk: Path, room: int, run: int) -> dict[str, Any]:
         reply, remaining = str(problem), problem
     except PitlakeError as problem:
         reply = f"OTHER {type(problem).__name__}: {problem}"
-    except Exception as problem:  # noqa: BLE001 - which it is, is what is asked
+    except Exception as problem:  # noqa: BLE001 - any error is a result
         reply, remaining = f"RAW {type(problem).__name__}: {problem}", problem
     gc.collect()
     after = free(disk)

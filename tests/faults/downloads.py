@@ -39,7 +39,7 @@ QUESTIONS = (
     "SELECT DISTINCT cik, kind, name FROM names ORDER BY ALL",
 )
 ASKED_SHARE = 0.05
-"""The share of rounds in which the answers of sessions are compared, too."""
+"""The share of rounds in which the answers of sessions are also compared."""
 STATUSES = (403, 404, 408, 429, 500, 503)
 FAULTS = ("drop", "short")
 ONE_ENGINE = patch.object(expectations, "validate", lambda _rows, _rules: {})
@@ -88,7 +88,7 @@ class Well:
 
 
 class Zips:
-    """Rounds with bulk files of which one to five members are damaged."""
+    """Rounds with bulk files that have one to five damaged members."""
 
     def __init__(self, folder: str) -> None:
         self._well = Well(folder, _loaded)

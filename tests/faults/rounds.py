@@ -159,7 +159,7 @@ def clocks(chance: random.Random, home: Path) -> tuple[Counter[str], list[str]]:
 
 
 def limits(chance: random.Random, home: Path) -> tuple[Counter[str], list[str]]:
-    """Run a command under a low `ulimit`; it succeeds, or fails with one sentence that names the limit."""
+    """Run a command under a low `ulimit`; it succeeds, or fails with one sentence that gives the limit."""
     root = home / "lake"
     for number in range(3):
         _well(work.run("day", str(root), number))

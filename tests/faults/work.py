@@ -1,6 +1,6 @@
 """The work of the campaign's processes on a toy lake, and the visible content of such a lake.
 
-Processes are forked from a server that has imported everything but used nothing, so that they start at once.
+Processes are forked from a server that has imported everything but used nothing, so that they start immediately.
 """
 
 import multiprocessing

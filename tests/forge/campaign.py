@@ -81,7 +81,7 @@ def steps(root: Path) -> Iterator[None]:
 
 
 def killed(root: Path, kills: int, seed: int = 0) -> list[str]:
-    """Kill the desk's work `kills` times, then let it end; return the faults in its memory."""
+    """Kill the desk's work `kills` times, then wait for its end. Return the faults in its memory."""
     rng = random.Random(f"kills/{seed}")
     for _ in range(kills):
         child = _child(root)
@@ -114,7 +114,7 @@ def _child(root: Path) -> "subprocess.Popen[str]":
 
 
 def raced(root: Path, races: int) -> list[str]:
-    """Let two sessions read one View and write it at once; return what went wrong."""
+    """Make two sessions read one View and write it at the same time. Return what went wrong."""
     memories = [Memory(root / "forge"), Memory(root / "forge")]
     wrote(turn(memories[0], "first"), "/memory/views/new.md", NEW_VIEW, "view")
     wrong = []
@@ -204,7 +204,7 @@ def kills(seed: int, folder: Path) -> Tally:
 
 
 def races(_seed: int, folder: Path) -> Tally:
-    """Let two sessions write one View at once."""
+    """Make two sessions write one View at the same time."""
     return Tally(RACES, failures=raced(folder, RACES))
 
 

@@ -1,6 +1,6 @@
 """A quarter's backtest by Dagster, in a process that is killed twice: `python -m tests.forge.quarters`.
 
-Each of its steps must equal that of an undisturbed run.
+Each of its steps must match an undisturbed run's.
 """
 
 import argparse
@@ -53,7 +53,7 @@ def killed(home, lake, triggers, kills):
 
 
 def steps(home, triggers):
-    """Return every request and answer of the quarter, by decision."""
+    """Return every request and answer in the quarter, by decision."""
     return transcript(Path(f"{home}-walks") / f"{QUARTER}-{'-'.join(triggers)}")
 
 

@@ -37,7 +37,7 @@ from tests.forge.world import turn
 
 T = "2014-05-08T20:00:00Z"
 CONTEXT, ANSWER, VIEW = 16_384, 160, 220
-"""The tokens of the context, of an answer, and of an answer that has to hold a View."""
+"""The tokens of the context, of an answer, and of an answer that has to contain a View."""
 QUESTIONS = (
     "What is the newest value of GDP?",
     "Read /memory/views/ and say what is there.",

@@ -3,7 +3,7 @@
 They contain halts, delistings, splits in holes, unproven jumps, dividends in other currencies, moved stops, positions
 closed by the PM, partial, closing, late and void fills, deposits, fees and changed settings. Both ledgers must agree
 every evening on net asset value and on each position's status and result. Unfollowed positions must have an alert.
-`python -m tests.forge.test_books 300 0` plays 300 quarters, starting with seed 0.
+`python -m tests.forge.test_books 300 0` runs 300 quarters, starting with seed 0.
 """
 
 import random
@@ -132,7 +132,7 @@ class Player:
         )
 
     def plays(self):
-        """Play the quarter; return the differences of each evening."""
+        """Run the quarter. Return the differences of each evening."""
         acts = (self.approves,) * 4 + (self.fills,) * 3 + (self.adjusts, self.closes, self.voids, self.pays, self.sets)
         number, wrong = 0, []
         while number < len(SESSIONS) - 1:
@@ -223,7 +223,7 @@ def answers(lake):
 
 
 def campaign(count, first=0):
-    """Play `count` quarters; return the differences and how often each event happened."""
+    """Run `count` quarters. Return the differences and how often each event happened."""
     wrong, seen = [], Counter()
     with tempfile.TemporaryDirectory(dir=FAST) as folder:
         lake, world = market(Path(folder) / "lake")
@@ -272,6 +272,6 @@ def test_mutated_accounting_differs_from_the_slow_ledger(where, what, mutant):
 
 
 def share(seed, _folder):
-    """Play some quarters."""
+    """Run some quarters."""
     wrong, seen = campaign(QUARTERS, seed * QUARTERS)
     return Tally(QUARTERS, counts=seen, failures=wrong)

@@ -1,4 +1,4 @@
-"""Changes of skills: agreeing lessons, a trial that harmful changes fail, the PM's approval, and rollbacks. Ids: M1."""
+"""Changes to skills: agreeing lessons, a trial that harmful changes fail, the PM's approval, and rollbacks. Ids: M1."""
 
 import asyncio
 import random

@@ -1,6 +1,6 @@
 """Random paths of agent, reviewer, PM, code, time and kill switch: only the PM and code change held positions.
 
-`make campaign NAME=paths N=10000` walks 10,000 paths. Exits must equal those of an oracle that knows the prices.
+`make campaign NAME=paths N=10000` walks 10,000 paths. Exits must match the exits of an oracle that knows the prices.
 """
 
 import random

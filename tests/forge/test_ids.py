@@ -12,7 +12,7 @@ IDS = frozenset((
     "P1", "N1", "Q1", "L1", "K1", "K2", "K3", "K4", "X1", "X2", "X3", "O1", "R1", "M1",
 ))  # fmt: skip
 """The ids of tools, the agent's loop, prompt and routing, files, sessions, guardrails, settings, effects of writes, the
-audit trail, names, permissions, layers, skills, sub-agents, their checks and outputs, activation, and changes of
+audit trail, names, permissions, layers, skills, sub-agents, their checks and outputs, activation, and changes to
 skills."""
 
 

@@ -344,7 +344,7 @@ class Desk:
         )  # fmt: skip
 
     def tries(self):
-        """Let the agent write an Expression, a reviewer pass it, and the PM approve it with or without confirming."""
+        """Have the agent write an Expression, a reviewer pass it, and the PM approve it with or without confirming."""
         trade = self.drawn()
         positions = [*self.own, *self.held.values()]
         over, claims, near = broken(trade, positions, self.extra, self.settings)

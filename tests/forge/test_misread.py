@@ -1,4 +1,4 @@
-"""Ambiguous answers of a clumsy model are accepted with a note or refused, never accepted silently."""
+"""Ambiguous answers from a clumsy model are accepted with a note or refused, never accepted silently."""
 
 import json
 

@@ -52,7 +52,7 @@ def called(name, number=0, **arguments):
 
 
 def test_the_day_in_the_docs_runs_as_written(server, place, monkeypatch, capsys):
-    """A loopback server plays every role: it writes a View and two Expressions, has one reviewed, and answers."""
+    """A loopback server has every role: it writes a View and two Expressions, has one reviewed, and answers."""
     trade, path = replace(NEW_EXPRESSION, status="proposed"), "/memory/expressions/new.md"
     proposals = [render(trade), render(replace(trade, body="another"))]
     script = [

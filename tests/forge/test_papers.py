@@ -171,7 +171,7 @@ def bundled(tmp_path, monkeypatch):
 
 
 def signed(bundle, rows):
-    """Return the bundle with other rows and recomputed hashes, as a forger would write it."""
+    """Return the bundle with different rows and recomputed hashes, as a forger would write it."""
     body = bundle["bundle"] | {"rows": rows}
     return json.dumps({"bundle": body, "sha256": digest(canonical(body))})
 

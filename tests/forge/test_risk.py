@@ -91,7 +91,7 @@ def test_a_figure_that_bars_cannot_give_is_reported_as_a_gap(market, memory):
 
 
 def test_book_returns_are_weighted_over_the_days_common_to_all_positions():
-    """60 of QAU are held and 20 of QBG sold short. QCU is left out, and QDE has no bar."""
+    """60 of QAU are held and 20 of QBG sold short. QCU is left out, and QDE has no bars."""
     prices = {"QAU": (100.0, 110.0, 99.0, 99.0), "QBG": (50.0, 49.0, None, 49.0), "QCU": (10.0, 20.0, 30.0, 40.0)}
     rows = {
         ticker: [{"date": day, "close": price} for day, price in zip(DAYS, closes, strict=False) if price]

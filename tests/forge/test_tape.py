@@ -67,7 +67,7 @@ def test_a_replay_with_live_tools_asks_the_tools_again(tape):
     assert (reply[0], model.asked, len(echo.calls)) == ("growth slowed", [], 1)
 
 
-def test_a_changed_tool_result_names_its_step_and_what_changed(tape):
+def test_a_changed_tool_result_is_reported_with_its_step_and_the_change(tape):
     run(tape, SCRIPT, [Echo()])
     with pytest.raises(Diverged, match=r"step 2 of agent \(tool\) differs: answer of echo: .*17149.6.*, now .*17149.7"):
         run(tape, [], [Echo("GDP 17149.7")], mode="live-tools")

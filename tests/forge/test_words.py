@@ -1,4 +1,4 @@
-"""Wording for models and other code, which must equal the design's wording in `words.txt`."""
+"""Wording for models and other code, which must match the design's wording in `words.txt`."""
 
 import asyncio
 from dataclasses import fields, replace

@@ -1,6 +1,6 @@
 """Walk-forward runs by a scripted model, on a lake full of canaries: `python -m tests.forge.walks --decisions 1000`.
 
-Each article's title is a canary: it states the instant at which the article became public. No decision may read an
+Each article's title is a canary: it contains the instant at which the article became public. No decision may read an
 article later than its T.
 """
 

@@ -121,7 +121,7 @@ def shown(remembered):
 
 
 def say(text, *calls):
-    """Return the answer of a scripted model."""
+    """Return the answer from a scripted model."""
     outcome = tuple(Call(name, arguments, f"id{number}") for number, (name, arguments) in enumerate(calls))
     return Answer(text, outcome, "tools" if outcome else "stop", "scripted-1", 10, 10)
 

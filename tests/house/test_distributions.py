@@ -26,7 +26,7 @@ from tests.kit import publish
 
 pytestmark = pytest.mark.long
 MODULES = {"psycopg2_binary": "psycopg2", "pyyaml": "yaml", "pydantic_ai_slim": "pydantic_ai"}
-"""The modules of distributions with other names."""
+"""The modules of distributions with different names."""
 SOON = 60
 """The most seconds from a user's file to the first answer."""
 LIGHT = 460 << 20

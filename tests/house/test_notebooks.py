@@ -1,4 +1,4 @@
-"""Each stored notebook has the outputs of a run on the demo's lake. The demo is that of the README's test."""
+"""Each stored notebook has the outputs of a run on the demo's lake. The demo is the one in the README's test."""
 
 import nbclient
 import nbformat

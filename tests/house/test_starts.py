@@ -1,7 +1,7 @@
 """Every command, page, report, job, schedule, sensor and documented command is started once on the demo's lake.
 
-The list is read from the code, so an addition without a case fails here. The demo is that of the
-README's test: the two share one process, and this file comes after it.
+The list is read from the code, so an addition without a case fails here. The demo is the one in the README's test: the
+two share one process, and this file comes after it.
 """
 
 import json

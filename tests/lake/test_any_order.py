@@ -1,4 +1,4 @@
-"""Statements that state their own dates may arrive in any order, and answers do not depend on the order."""
+"""Statements with their own dates may arrive in any order, and answers do not depend on the order."""
 
 import random
 from dataclasses import replace
@@ -20,7 +20,7 @@ KEYS = [f"k{number}" for number in range(12)]
 
 
 def expected(result, as_of, known_by):
-    """Return the expected text of each key. A key's first record is available at its date, further records no earlier
+    """Return the expected text of each key. A key's first record is available at its date, later records no earlier
     than their arrival. The latest date is current; of equal dates, the later arrival.
     """
     newest, seen = {}, set()

@@ -18,7 +18,7 @@ ROWS = 600_000
 
 
 def hashes_of(numbers):
-    """Return hashes, pairs of which have the same first bits."""
+    """Return hashes that have the same first bits in pairs."""
     texts = ((f"pair {number // 2}", f"{number}") for number in numbers)
     return [b"".join(sha256(text.encode()).digest()[:8] for text in pair) for pair in texts]
 

@@ -1,7 +1,7 @@
 """An exhaustive test: two revisions of each of two keys, each available and observed at one of four instants.
 
 All 10,000 interleavings share one lake as pairs of keys. The instants span the start of summer time and the end of a
-month in New York. The oracle is plain Python. The order of partitions must make no difference.
+month in New York. The oracle is plain Python. The order of partitions must not change the result.
 """
 
 import copy
@@ -51,7 +51,7 @@ def source_at(kind, worlds, observed):
 
 
 def observe(lake, oracle, worlds, observed, order):
-    """Publish one observation, with its partitions in the given order, or all at once if `order` is None."""
+    """Publish one observation, with its partitions in the given order, or all together if `order` is None."""
     toys = list(source_at(oracle.kind, worlds, observed))
     days = sorted(by_day(toys).items())
     runs = [toys] if order is None else [days[place][1] for place in order if place < len(days)]

@@ -1,4 +1,4 @@
-"""The lake log: versions without gaps, pins merged with those of other writers, and conflicts that are detected."""
+"""The lake log: versions without gaps, pins merged with other writers' pins, and conflicts that are detected."""
 
 import pytest
 

@@ -169,8 +169,8 @@ def test_a_correction_equal_to_a_statement_in_content_and_date_is_stored_once(la
     assert [(row.text, row.available_at) for row in rows(lake, dataset=HISTORY)] == [("x", NOON), ("y", LATER)]
 
 
-def test_a_correction_survives_when_only_another_with_its_content_is_overruled(lake):
-    """Both corrections are dated by their observation. A later poll of only the first one's day saw other content."""
+def test_a_correction_survives_when_another_with_the_same_content_is_overruled(lake):
+    """Both corrections are dated by their observation. A later poll of only the first one's day saw new content."""
     days = [NOON + timedelta(days=number) for number in range(4)]
     publish(lake, [B, Toy("c", "z", days[3])], days[3], dataset=HISTORY)
     publish(lake, [A, Toy("c", "x", days[1])], days[1], dataset=HISTORY)

@@ -44,7 +44,7 @@ def day_of(number):
 
 
 def own_and_common(lake, name):
-    """Publish an own row and a row common to all writers for each day, and return the number of published rows."""
+    """Publish a separate row and a row common to all writers for each day, and return the number of published rows."""
     published = 0
     for number in range(RUNS):
         at = day_of(number)
@@ -115,7 +115,7 @@ def test_compaction_beside_a_writer_loses_nothing(lake):
 
 
 def overtake(monkeypatch, lake, times, toys):
-    """Let another writer, which never yields, publish before each of the first `times` commits."""
+    """Have another writer, which never yields, publish before each of the first `times` commits."""
     monkeypatch.setattr(commit_queue, "PATIENCE_SECONDS", 0)
     monkeypatch.setattr(commit_queue, "PATIENCE_ATTEMPTS", 0)
     commit, left = DeltaTables.commit, [times]

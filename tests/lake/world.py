@@ -250,7 +250,7 @@ class Oracle:
     def _seen_otherwise_since(
         self, toy: Toy, existing: list[Row], available_at: datetime, observed_at: datetime
     ) -> bool:
-        """Return whether a later poll saw other content of this key before the row was superseded."""
+        """Return whether a later poll saw different content of this key before the row was superseded."""
         dates = {row.available_at for row in existing}
         if self.kind == "history" and available_at == toy.available_at and available_at not in dates:
             return False  # a separate statement

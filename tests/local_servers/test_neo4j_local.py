@@ -1,4 +1,4 @@
-"""A local Neo4j starts only if its requirements are met; otherwise the error names what is missing."""
+"""A local Neo4j starts only if its requirements are met; otherwise the error says what is missing."""
 
 import subprocess
 

@@ -1,5 +1,5 @@
-"""Random contracts and tables: answers as of T equal the result of a slow filter, whatever follows after T, and for
-every kind of table.
+"""Random contracts and tables: answers as of T match the result of a slow filter, for all rows after T and every kind
+of table.
 """
 
 import random
@@ -186,7 +186,7 @@ def share(seed, root):
 
 
 def compared(case, root, server, count):
-    """Compare the answers of one table, stored as every kind of table, with those of its oracle."""
+    """Compare the answers of one table, stored as every kind of table, with its oracle's."""
     tally, frame, instants = Tally(), case.frame(), sorted(case.instants(count))
     until, ended = ("until", "until IS NOT NULL") if case.has_ends else (None, "false")
     frame = frame if case.has_ends else frame.drop_columns("until")

@@ -1,4 +1,4 @@
-"""`pitlake mount --watch` mounts changes of a table; Ctrl-C ends it, but an error does not."""
+"""`pitlake mount --watch` mounts changes to a table; Ctrl-C ends it, but an error does not."""
 
 import signal
 import subprocess

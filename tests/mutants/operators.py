@@ -1,4 +1,4 @@
-"""Mutants: small changes of source files that some test should notice. MUTATIONS lists the kinds of changes."""
+"""Mutants: small changes to source files that some test should notice. MUTATIONS lists the kinds of changes."""
 
 import ast
 import re
@@ -25,7 +25,7 @@ _TYPED = ("annotation", "returns", "decorator_list", "type_params")
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A change of the bytes `start` to `end` of a file, inside `scope`; `nth` numbers equal changes in a scope."""
+    """A change to the bytes `start` to `end` of a file, inside `scope`; `nth` numbers equal changes in a scope."""
 
     path: str
     scope: str
@@ -66,7 +66,7 @@ def mutants(path: str, source: bytes) -> list[Mutant]:
 
 
 def is_one(mutant: Mutant, source: bytes) -> bool:
-    """Return whether the changed file compiles and has another syntax tree."""
+    """Return whether the changed file compiles and has a different syntax tree."""
     try:
         return ast.dump(ast.parse(mutant.applied(source))) != ast.dump(ast.parse(source))
     except SyntaxError:

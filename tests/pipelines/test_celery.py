@@ -75,7 +75,7 @@ def broker(environment, folder):
 
 
 def worker(root, name, app="dagster_celery.app"):
-    """Return the worker command of docs/deployment.md, with another name and app."""
+    """Return the worker command of docs/deployment.md, with a different name and app."""
     [line] = re.findall("^celery (.*)$", (root / "docs/deployment.md").read_text(), re.MULTILINE)
     inputs = line.replace('"worker@%h"', name).replace("dagster_celery.app", app)
     return [PROGRAMS / "celery", *inputs.split()]

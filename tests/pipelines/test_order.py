@@ -1,4 +1,4 @@
-"""Partitions are independent: run singly in a shuffled order, they give the same lake as all at once.
+"""Partitions are independent: run singly in a shuffled order, they give the same lake as in one run.
 
 Every dataset runs on a real server, over days with duplicate calls, adjacent holidays, restated facts and gaps.
 """

@@ -1,4 +1,4 @@
-"""Every number of the sample lake's report equals the result of SQL in a session on the same version."""
+"""Every number in the sample lake's report matches the result of SQL in a session on the same version."""
 
 from datetime import timedelta
 

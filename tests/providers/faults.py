@@ -107,7 +107,7 @@ def _clock(by: timedelta) -> Callable[[Ask, Reply], Reply]:
 
 
 def _past_the_end(ask: Ask, reply: Reply) -> Reply:
-    """Return a first page that is full or refers to another page, and empty or refused further pages."""
+    """Return a first page that is full or refers to another page, and empty or refused later pages."""
     if ask.provider == "benzinga":
         if ask.params.get("page") != "0":
             return Reply(400, b"")

@@ -1,7 +1,7 @@
 """A local HTTP server that simulates every provider with bundled responses, and simulates faults on request.
 
 `http://127.0.0.1:<port>/<provider>` replaces the provider's base URL and all of its hosts. A fault receives each
-request and its response, and returns another response. The server records the requests.
+request and its response, and returns a different response. The server records the requests.
 """
 
 import json

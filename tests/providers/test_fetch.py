@@ -1,4 +1,4 @@
-"""`pitlake fetch` queries one source as of an instant. No response contains later data, whatever goes wrong."""
+"""`pitlake fetch` queries one source as of an instant. No response contains later data, even after faults."""
 
 import json
 import subprocess
@@ -49,7 +49,7 @@ VERBATIM = (
     "--source sec_full_text --query hedging",
     "--source earningscall slides symbol=NASDAQ:QACB quarters=2024Q1",
 )
-"""Commands in the spelling of each source's users and of the agents' first plan."""
+"""Commands as each source's users and the agents' first plan write them."""
 INVALID = ("", " ", "junk", "2024-02-15", "2024-02-15T16:00:00", "2024-13-01T00:00:00Z", "null", "None", "now", "0")
 
 

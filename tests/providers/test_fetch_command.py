@@ -1,4 +1,4 @@
-"""`pitlake fetch` keeps its time limit whatever its source does, imports little, and runs from the skill's script."""
+"""`pitlake fetch` keeps its time limit with any source, imports little, and runs from the skill's script."""
 
 import json
 import subprocess

@@ -1,7 +1,7 @@
 """Schema drift: every field of every bundled response is removed, renamed, repeated, or changed in type, value or
 neighbours.
 
-Whatever happens to one field, the response becomes rows that pass the gate and typed gaps, never an exception.
+After any change to one field, the response becomes rows that pass the gate and typed gaps, never an exception.
 A record with an unchanged container still becomes a row or a gap.
 """
 
@@ -65,7 +65,7 @@ def names(value: Any) -> set[str]:
 
 
 def changes(body: bytes) -> Iterator[tuple[str, Change]]:
-    """Yield all changes of all fields of a body: JSON properties, or columns of lines."""
+    """Yield all changes to all fields of a body: JSON properties, or columns of lines."""
     try:
         content = json.loads(body)
     except ValueError:

@@ -43,7 +43,7 @@ UNREAD = ("get_stock_bars", "get_filing_content")
 
 
 def item(tool, number, when, text, **more):
-    """Return an item in a tool's format, with its publication and texts. `more` overrides members."""
+    """Return an item in a tool's format, with its publication time and texts. `more` overrides members."""
     published, _, first, second, figure = MEMBERS[tool]
     members = {
         "brave_news_search": {"url": f"https://example.org/{number}", "age": "2 hours ago", "breaking": False},

@@ -1,4 +1,4 @@
-"""Three hundred spellings of times, as servers write them, and three hundred texts and values that are not times."""
+"""Three hundred formats of times, as servers write them, and three hundred texts and values that are not times."""
 
 import json
 from datetime import datetime, timedelta, timezone
@@ -103,7 +103,7 @@ NAMES = ("updated", "lastEdit", "date_modified", "updatedAt", "modified_utc", "t
 
 
 def true_values(moment):
-    """Return every spelling of an instant, as pairs of a member's name and its value."""
+    """Return an instant in every format, as pairs of a member's name and its value."""
     texts = [moment.strftime(form) for form in _STRFTIME]
     texts += [label.format(moment.strftime(form)) for label in _LABELLED[:6] for form in _LABELLED_FORMS]
     for language, forms in _FOREIGN.items():
@@ -176,7 +176,7 @@ def true_values(moment):
 
 
 def _texts(moment, day):
-    """Return texts that state when they were published or changed."""
+    """Return texts that say when they were published or changed."""
     iso, mail = moment.isoformat(), f"{moment:%a, %d %b %Y %H:%M:%S +0000}"
     lines = [
         f"Published: {day} at 8:05 a.m. ET", f"Published {day} 8:05 AM | Updated {day} 9:05 AM", f"Posted {day} by Jo",

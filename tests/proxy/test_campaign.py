@@ -70,7 +70,7 @@ async def conversation(client, reader, name, count, seed):
     for kind in ("list_resources", "list_prompts", "list_resource_templates"):
         try:
             reader.add(repr(await getattr(client, kind)()))
-        except Exception as problem:  # noqa: BLE001  Whatever it is, the model may read it.
+        except Exception as problem:  # noqa: BLE001  The model may read any error.
             reader.add(repr(problem))
     answers, began = [], time.process_time()
     for tool, arguments in calls(name, count, seed):

@@ -1,4 +1,4 @@
-"""The bundled policies, on recorded answers of the real servers and (`make long`) on the packaged servers."""
+"""The bundled policies, on recorded answers from the real servers and (`make long`) on the packaged servers."""
 
 import json
 import shutil

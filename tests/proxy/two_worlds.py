@@ -1,4 +1,4 @@
-"""Answers in two worlds that differ after the cut-off: the second has later items too, in every spelling of a time.
+"""Answers in two worlds that differ after the cut-off: the second also has later items, with every format of a time.
 
 `python -m tests.proxy.two_worlds FOLDER` takes real JSON answers, of which nothing is later than now, and counts the
 items that only their other members make undated.
@@ -55,7 +55,7 @@ def generated(chance):
 
 
 def compare(count, seed):
-    """Compare this many answers in each spelling. Return the comparisons, planted bytes, differing rows and gaps."""
+    """Compare this many answers in each format. Return the comparisons, planted bytes, differing rows and gaps."""
     chance = random.Random(seed)
     compared = planted = rows = kinds = 0
     for _ in range(count):

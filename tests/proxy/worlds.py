@@ -82,7 +82,7 @@ async def ask(client, reader, tool, arguments):
 
     try:
         answer = await client.call_tool(tool, arguments, progress_callback=progress)
-    except Exception as problem:  # noqa: BLE001  Whatever it is, the model may read it.
+    except Exception as problem:  # noqa: BLE001  The model may read any error.
         reader.add(repr(problem))
         return None
     reader.add(answer.model_dump(mode="json"))

@@ -1,4 +1,4 @@
-"""The clocks' figures, counted by hour, equal those of loops over all rows and DuckDB's quantiles, bit by bit."""
+"""The clocks' figures, counted by hour, match loops over all rows and DuckDB's quantiles, bit by bit."""
 
 from collections import Counter
 from datetime import datetime, timedelta, timezone

@@ -1,4 +1,4 @@
-"""Late arrivals in the quality report equal those of a slow oracle that keeps the source's histories and the polls."""
+"""Late arrivals in the quality report match a slow oracle that keeps the source's histories and the polls."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""The quality report: every number equals SQL over the same version, and the pages work without a network."""
+"""The quality report: every number matches SQL over the same version, and the pages work without a network."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Revisions are counted as in a loop over all rows, whatever the files are and whichever hashes collide."""
+"""Revisions are counted as in a loop over all rows, for all files and even if hashes collide."""
 
 from collections import Counter
 from dataclasses import replace

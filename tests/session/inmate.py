@@ -2,7 +2,7 @@
 
 Arguments: the session's file, another file, a directory, and any of "root" (use a separate root if the system allows
 it) and "nobody" (drop root privileges first). With "only", just the named LAYERS seal the process, anew for each
-attempt, and changes of the files are undone.
+attempt, and changes to the files are undone.
 """
 # The attempts use the bare system calls.
 # ruff: noqa: PTH101, PTH102, PTH104, PTH108, PTH115, PTH116, PTH208
@@ -218,7 +218,7 @@ def sealed(tries: dict[str, Callable[[], object]], connection: Any, *, separated
             reply[name] = DONE
         except OSError as error:
             reply[name] = error.errno
-        except Exception as error:  # noqa: BLE001  whatever stopped it stopped it
+        except Exception as error:  # noqa: BLE001  any error means that it was stopped
             reply[name] = type(error).__name__
     engine.allot(connection, threads=2, memory=1 << 30)
     reply["query its own file"] = connection.sql(f"SELECT count(*) FROM read_parquet('{file_name(0)}')").fetchall()[0][

@@ -1,4 +1,4 @@
-"""Sessions that move forward equal sessions opened at the later instant, and never show a row before it is public."""
+"""Sessions that move forward match sessions opened at the later instant, and never show a row before it is public."""
 
 import io
 import os

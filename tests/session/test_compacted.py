@@ -1,4 +1,4 @@
-"""Sessions use compacted files directly. These equal the files that would be written without compaction."""
+"""Sessions use compacted files directly. These are the same as the files that would be written without compaction."""
 
 import os
 import random

@@ -140,7 +140,7 @@ def forged(path):
 
 
 def swapped(path):
-    """Replace the file and its signature by those of another cached file."""
+    """Replace the file and its signature with another cached file's."""
     other = next(each for each in path.parent.glob("*.parquet") if each != path)
     for put, taken in ((path, other), (signed_cache.signature_path(path), signed_cache.signature_path(other))):
         put.write_bytes(taken.read_bytes())

@@ -1,4 +1,4 @@
-"""The installed datasets are prepared once in the zygote, and equal those prepared for a single session."""
+"""The installed datasets are prepared once in the zygote, and match the ones prepared for a single session."""
 
 import re
 from datetime import timedelta

@@ -120,7 +120,7 @@ def test_each_seal_layer_alone_stops_the_attempts_it_covers(imprison, layers):
 def test_seccomp_alone_stops_all_but_reading(imprison):
     outcomes = imprison("only", "seccomp")
     assert done(outcomes) == LET_BY_SECCOMP
-    # These errors come from the filter: a kernel without x32 returns another error.
+    # These errors come from the filter: a kernel without x32 returns a different error.
     assert {outcomes.get("make an x32 call"), outcomes.get("make a 32-bit call", errno.EPERM)} == {errno.EPERM}
 
 

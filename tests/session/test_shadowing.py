@@ -1,4 +1,4 @@
-"""A user's file next to a script never replaces a library in the sealed process. The script's error names the file."""
+"""A user's file next to a script never replaces a library in the sealed process. The script's error shows the file."""
 
 import subprocess
 import sys

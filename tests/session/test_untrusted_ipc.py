@@ -112,7 +112,7 @@ def test_a_message_whose_type_field_lies_beyond_its_end_is_refused():
     sent = bytearray(stream(ROWS).to_pybytes())
     root = 8 + struct.unpack_from("<I", sent, 8)[0]
     fields = root - struct.unpack_from("<i", sent, root)[0]
-    struct.pack_into("<H", sent, fields + 6, 0xFFFF)  # the field that states the type of the message
+    struct.pack_into("<H", sent, fields + 6, 0xFFFF)  # the field with the type of the message
     with pytest.raises(ProtocolError, match="not a valid Arrow stream"):
         table(pa.py_buffer(bytes(sent)), 3)
 

@@ -1,7 +1,7 @@
 """`python -m tests.soak.campaign --minutes 30`: Postgres, webserver, daemon and schedules for a while, faults included.
 
 The daemon is killed, the graph goes away, the provider answers 429, the staging disk is full. Afterwards the lake must
-equal an undisturbed one, and `tests.soak.verdict` must find nothing. `--home FOLDER` keeps what was left there.
+match an undisturbed one, and `tests.soak.verdict` must find nothing. `--home FOLDER` keeps what was left there.
 """
 
 import argparse

@@ -19,7 +19,7 @@ CAUGHT = re.compile(r"(?:caught an error|Error in config|Sensor .* failed).*", r
 
 
 def gathered(house: House, webhook: Webhook, faults: Sequence[Fault], report: Path, lake: Sequence[str]) -> Evidence:
-    """Return the evidence. lake: the problems of the lake that are known already."""
+    """Return the evidence. lake: the problems of the lake that are already known."""
     numbers = json.loads((report / site.NUMBERS).read_text())
     return Evidence(
         runs=[_run(house, run) for run in house.runs()],

@@ -65,7 +65,7 @@ def compare(lake: Lake, other: Lake, done: Collection[int]) -> tuple[list[str], 
                     problems.append(f"{table}, window {number}: {more} rows too many, {less} missing")
     lines = [
         f"lake: {len(names)} datasets of the graph, {rows:,} rows and gaps",
-        f"lake: {whole} windows of tables equal an undisturbed lake's, {absent} were never run to the end",
+        f"lake: {whole} windows of tables match an undisturbed lake's, {absent} never finished",
     ]
     result, due = _by_window(lake, MACRO), _by_window(other, MACRO)
     lines.append(f"lake: {MACRO} has {_total(result):,} rows, an undisturbed lake {_total(due):,}")
@@ -75,10 +75,10 @@ def compare(lake: Lake, other: Lake, done: Collection[int]) -> tuple[list[str], 
 
 
 def inspect(lake: Lake, numbers: Path) -> tuple[list[str], list[str]]:
-    """Return lines about the lake, and the problems: duplicate rows, versions that lost rows, leftovers, and a
-    report with other counts.
+    """Return lines about the lake, and the problems: duplicate rows, versions that lost rows, leftovers, and a report
+    with different counts.
     """
-    problems = [f"{name} holds a row twice" for name in all_datasets() if _twice(lake, name)]
+    problems = [f"{name} contains a row twice" for name in all_datasets() if _twice(lake, name)]
     problems += list(_lost(lake))
     left = [path.name for path in (lake.root / "_staging").iterdir()]
     problems += [f"a stage was left behind: {name}" for name in left]

@@ -111,7 +111,7 @@ CHANGES = {
     "memory grows": (lambda seen: replace(seen, memory=[(at, sizes | {"daemon": (180 << 20) + int(at * 2e6)})
                                                         for at, sizes in seen.memory]), "memory of daemon grew"),
     "memory is not measured": (lambda seen: replace(seen, memory=seen.memory[:5]), "measured too seldom"),
-    "the lake is wrong": (lambda seen: replace(seen, lake=["news holds a row twice"]), "news holds a row twice"),
+    "the lake is wrong": (lambda seen: replace(seen, lake=["news contains a row twice"]), "news contains a row twice"),
     "a sensor fails": (lambda seen: replace(seen, log_errors=["caught an error"]), "a sensor or schedule failed"),
 }  # fmt: skip
 

@@ -136,9 +136,7 @@ def _fault(seen: Evidence, fault: Fault) -> tuple[list[str], list[str]]:
     problems += [] if well else [f"{fault.name}: no {fault.job} ended well after it"]
     if fault.name == "daemon":
         again = [run for run in hit if any(each.again == run.id and _is_answered_for(seen, each) for each in seen.runs)]
-        lines.append(
-            f"daemon: {len(again)} of {len(hit)} killed runs were started once more, and ended well or by a fault"
-        )
+        lines.append(f"daemon: {len(again)} of {len(hit)} killed runs were started again, and ended well or by a fault")
         problems += [f"daemon: run {run.id} was not made good" for run in hit if run not in again]
     return lines, problems
 

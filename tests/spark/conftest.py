@@ -48,7 +48,7 @@ class Cluster:
         assert self._hears(STARTED), self._log.read_text()[-4000:]
 
     def ask(self, what: str, **question: Any) -> pa.Table:
-        """Return the answer of tests.spark.cluster to a request for "rows" or a "plan"."""
+        """Return the answer from tests.spark.cluster to a request for "rows" or a "plan"."""
         into = self._folder / "answer"
         self._process.stdin.write(json.dumps(question | {"what": what, "into": str(into)}) + "\n")
         self._process.stdin.flush()

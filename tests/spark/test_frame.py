@@ -114,7 +114,7 @@ def hashed(table: pa.Table) -> str:
 
 
 def compared(cluster: Any, lake: Lake, name: str, versions: list[int | None]) -> int:
-    """Compare every answer of Spark for a dataset with that of a session. Return the number of compared rows."""
+    """Compare every answer of Spark for a dataset with a session's. Return the number of compared rows."""
     request = moments(lake, name, versions)
     assert len({as_of for as_of, _ in request}) == INSTANTS
     question = {"lake": str(lake.root), "dataset": name, "moments": request, "zone": ZONES[SHOWN.index(name) % 2]}

@@ -1,4 +1,4 @@
-"""The meaning of spellings of times: the table with which all readers are tested, in Python, in SQL and in hooks."""
+"""The meaning of times as written: the table with which all readers are tested, in Python, in SQL and in hooks."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ BERLIN, TOKYO, NEW_YORK, UTC = "Europe/Berlin", "Asia/Tokyo", "America/New_York"
 
 
 class Case(NamedTuple):
-    """A spelling, and its instant as a clock time and, if it may also be a day, as a day; "" if it can't be read so."""
+    """A string, and its instant as a clock time and, if it may also be a day, as a day; "" if it can't be read so."""
 
     spelled: str
     zone: str

@@ -1,4 +1,4 @@
-"""The two-worlds test: an attack leaks if its answer holds a canary, or differs in worlds that differ only after T.
+"""The two-worlds test: an attack leaks if its answer contains a canary, or differs in worlds that differ only after T.
 
 It needs no list of what leaks look like, so it can judge any statement. A statement whose answer also differs between
 two runs in the same world (random numbers, clocks) counts as noise and is judged by canaries alone. The same holds
@@ -107,7 +107,7 @@ def _usual(
 
 
 def rebuilt(root: Path, master: Master) -> tuple[World, str]:
-    """Restore a world, replacing whatever is there, and return it with its digest."""
+    """Restore a world, replacing anything there, and return it with its digest."""
     world = restored(root, master)
     return world, digest(root)
 

@@ -1,10 +1,10 @@
 """Mounted tables with random contracts under truncation, late polls and attacks.
 
-*Truth.* The answer as of T equals the answer of two other lakes: one whose table never had later rows or later
-changes of earlier rows, and one with other later rows and changes.
+*Truth.* The answer as of T is the same on two other lakes: one whose table never had later rows or later changes to
+earlier rows, and one with different later rows and changes.
 
-*Late.* The answer as of T before any later mount equals the answer with `known_by=T` after all mounts. As of an instant
-just before a mount, it also equals the answer without `known_by`.
+*Late.* The answer as of T before any later mount is the same as with `known_by=T` after all mounts. As of an instant
+just before a mount, it is also the same without `known_by`.
 
 *Attacks.* Two lakes differ in what was mounted after T: new rows, gaps and changed content of earlier rows, all with
 canaries. No hostile statement shows a canary, or has different answers.
@@ -148,7 +148,7 @@ class Table:
         return polls
 
     def otherwise(self, as_of: datetime, canary: str = "") -> list[tuple[datetime, Poll]]:
-        """Return the mounts with other later rows and other later changes. canary: a string in each of these."""
+        """Return the mounts with different later rows and changes. canary: a string in each of these."""
         seen: set[Statement] = set()
         polls = []
         for observed, past in self.until(as_of):
@@ -239,7 +239,7 @@ def truth(seed: int, scratch: Path, moments: int = MOMENTS, count: int = QUESTIO
 
 
 def late(seed: int, scratch: Path, moments: int = MOMENTS, count: int = QUESTIONS) -> MountedTally:
-    """Judge the answers of a table's lake before and after its later mounts."""
+    """Judge the answers from a table's lake before and after its later mounts."""
     table, tally = Table(seed), MountedTally()
     first: list[tuple[datetime, bool, str, list[str], list[str]]] = []
 

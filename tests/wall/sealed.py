@@ -31,8 +31,8 @@ class Sealed:
         datasets: Sequence[str] = (*DATASETS, *SEARCHED),
         catalogue: Catalogue | None = None,
     ) -> None:
-        """Open a session that moves through the `earlier` instants to `as_of`. catalogue: the contracts of other
-        datasets than those of the worlds.
+        """Open a session that moves through the `earlier` instants to `as_of`. catalogue: the contracts of datasets
+        other than the worlds'.
         """
         self.world, self.as_of, self.isolation, self.hindsight = world, as_of, isolation, hindsight
         self.earlier, self.datasets, self.catalogue = earlier, datasets, catalogue

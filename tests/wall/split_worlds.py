@@ -111,7 +111,7 @@ def newest(moment: datetime) -> int:
 
 
 def bar(world: World, day: int, shares: float = 1.0):
-    """Return a bar as its source states it. shares: how many shares one share has become."""
+    """Return a bar as its source gives it. shares: how many shares one share has become."""
     names = {"entity_kind": "company", "entity_id": world.ticker, "symbol": world.ticker, "date": DAYS[day]}
     prices = dict.fromkeys(("open", "high", "low", "close"), world.traded(day) / shares)
     volume = world.volume(day)

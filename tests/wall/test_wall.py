@@ -145,7 +145,7 @@ def test_worlds_are_equal_up_to_t_and_differ_after_it(tmp_path):
         past = [table.sort_by("content_hash").drop_columns("observed_at") for table in past]
         assert past[0].equals(past[1])
         assert past[0].num_rows
-        assert len(files[0]) != len(files[1])  # the same rows lie in other files
+        assert len(files[0]) != len(files[1])  # the same rows are in different files
     assert CANARY in item.root.joinpath("_lake/log", f"{1:020d}.json").read_text()
 
 

@@ -1,8 +1,8 @@
-"""Truncation invariance: the full lake's answer equals, byte for byte, the answer of a lake without the future.
+"""Truncation invariance: the full lake's answer matches, byte for byte, the answer from a lake without the future.
 
-Three worlds are built: a whole one, one with only its rows up to T, and one with another future after these rows. The
-same rows lie in other files in each. Each generated question is put to all three as of T, to one of them in a session
-that was opened earlier and moved. The answers of the first and third must equal those of the second.
+Three worlds are built: a whole one, one with only its rows up to T, and one with a different future after these rows.
+The same rows are in different files in each. Each generated question is put to all three as of T, to one of them in a
+session that was opened earlier and moved. The answers from the first and third must match the second's.
 """
 
 import random

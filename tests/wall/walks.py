@@ -1,7 +1,7 @@
 """Mounted tables at many instants: moving sessions show what an oracle computes from the mounts alone.
 
-As of each instant, one query reads all rows, revisions and gaps of a table. Each of the three must equal the result of
-`Due`, to the microsecond. The instants lie at and around changes, and where something would change if a date were read
+As of each instant, one query reads all rows, revisions and gaps of a table. Each of the three must match the result of
+`Due`, to the microsecond. The instants are at and around changes, and where something would change if a date were read
 in another way. Most sessions move from instant to instant. One in `EVERY` instants has a separate session, and one
 table in `EVERY` is judged by `mounted`.
 

@@ -50,7 +50,7 @@ class Weaker:
         """Return the rows or the error as text."""
         try:
             return repr(self.connection.execute(sql).fetchmany(1000))
-        except Exception as error:  # noqa: BLE001 - whatever it says is what an attacker reads
+        except Exception as error:  # noqa: BLE001 - an attacker reads its message
             return f"{type(error).__name__}: {error}"
 
     def close(self) -> None:

@@ -107,7 +107,7 @@ def edits(house: House) -> Iterator[Call]:
 
 
 def shells(house: House) -> Iterator[Call]:
-    """Yield shell commands in many spellings."""
+    """Yield shell commands written in many ways."""
     lake, key = house.place("the lake"), house.place("the key")
     for command in (
         "cat $PITLAKE_LAKE/_lake/canary.json",

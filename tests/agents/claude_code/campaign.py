@@ -39,7 +39,7 @@ class Seen:
 
     @property
     def tried(self) -> set[str]:
-        """Return the tools of which at least one attempt was answered."""
+        """Return the tools with at least one answered attempt."""
         return {call[0] for name, call in self.attempts if name in self.results}
 
     def outcomes(self) -> Counter[str]:

@@ -1,7 +1,7 @@
 """`python -m tests.agents.claude_code.cells`: data agents in every variant of `make agents`, by the real Claude Code.
 
-One session per variant starts all agents at once (fan-out). Each makes its documented calls and returns an answer, and
-then the session continues (resume). What the model would have seen is read from the requests.
+One session per variant starts all agents in parallel (fan-out). Each makes its documented calls and returns an answer,
+and then the session continues (resume). What the model would have seen is read from the requests.
 """
 
 import argparse
@@ -41,7 +41,7 @@ class Cell:
 def play(
     root: Path, variant: str, agents: Sequence[str], *, version: str, background: bool, calls: slice = slice(None)
 ) -> list[Cell]:
-    """Run Claude Code in its own home: start all agents at once, resume one of them, and then resume the session.
+    """Run Claude Code in its own home: start all agents in parallel, resume one of them, and then resume the session.
 
     background: whether agents run in the background, so that the model waits for a resumed one by taking more turns.
     """
@@ -69,7 +69,7 @@ def play(
 
 
 def _main(agents: Sequence[str], variant: str, *, background: bool) -> list[Turn]:
-    """Start all agents at once, resume the first of them, and call the lake.
+    """Start all agents in parallel, resume the first of them, and call the lake.
 
     A turn that resumes an agent ends, so the next step follows once the answer has arrived or the session is resumed.
     """

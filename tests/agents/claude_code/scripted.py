@@ -82,7 +82,7 @@ class Model:
 
 
 def deferred(reply: dict[str, Any]) -> list[str]:
-    """Return the tools that a request names as deferred. Versions that offer all tools at once have none."""
+    """Return the tools that a request names as deferred. Versions that offer all tools immediately have none."""
     texts = (part.get("text", "") for message in reply["messages"] for part in _parts(message))
     listing = (_DEFERRED.search(text) for text in texts)
     return next((result.group(1).split() for result in listing if result), [])

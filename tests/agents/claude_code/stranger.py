@@ -1,4 +1,4 @@
-"""Another party's MCP server, over stdio: each of its tools and resources returns CANARY of its environment."""
+"""A third party's MCP server, over stdio: each of its tools and resources returns CANARY of its environment."""
 
 import json
 import os

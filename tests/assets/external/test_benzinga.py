@@ -88,7 +88,7 @@ def test_a_scope_without_a_start_or_with_reversed_dates_is_refused(scope):
 
 
 def published(tmp_path, *runs):
-    """Return the revisions in a lake after daily runs, the n-th of which reads the n-th list of items."""
+    """Return the revisions in a lake after daily runs. The n-th run reads the n-th list of items."""
     lake = Lake(tmp_path / "lake")
     store = CaptureStore.of(lake.root)
     for count, items in enumerate(runs):

@@ -1,4 +1,4 @@
-"""Rows and gaps of feeds cite their own item, whatever the rest of the response and the time of the request."""
+"""Rows and gaps of feeds cite their own item. The rest of the response and the request's time do not matter."""
 
 import json
 from collections import defaultdict

@@ -136,7 +136,7 @@ NEWER = {"realtime_start": "2017-01-05"}
 
 
 def paged(pages: list[dict]):
-    """Return the outcomes of a series served in these pages, of which the last repeats, and the requested offsets."""
+    """Return the outcomes of a series served in these pages (the last one repeats) and the requested offsets."""
     requests = []
 
     def fetch(request):

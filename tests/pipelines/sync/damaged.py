@@ -1,4 +1,4 @@
-"""Damaged members of EDGAR's bulk files: 26 kinds, each of which makes its company unreadable."""
+"""Damaged members of EDGAR's bulk files: 26 kinds, and each makes its company unreadable."""
 
 import json
 import struct

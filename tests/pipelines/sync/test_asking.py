@@ -1,4 +1,4 @@
-"""Answers of a lake filled by `pitlake sync`, compared with EDGAR's raw responses and the user's bars."""
+"""Answers from a lake filled by `pitlake sync`, compared with EDGAR's raw responses and the user's bars."""
 
 from datetime import datetime, timedelta, timezone
 

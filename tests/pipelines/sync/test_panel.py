@@ -1,4 +1,4 @@
-"""`pitlake panel` over a lake filled by `pitlake sync` equals an independent computation over EDGAR's answers."""
+"""`pitlake panel` over a lake filled by `pitlake sync` matches an independent computation over EDGAR's answers."""
 
 import shlex
 from datetime import date, datetime, timezone

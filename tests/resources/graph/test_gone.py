@@ -1,4 +1,4 @@
-"""A lost server is a typed error, never a truncated response. A query that has returned nothing yet is retried."""
+"""Losing the server raises a typed error, never a truncated response. A query without results yet is retried."""
 
 import contextlib
 import socket

@@ -1,4 +1,4 @@
-"""The choice of the graph: a configuration overrides the environment, and errors name the refused setting."""
+"""The choice of the graph: a configuration overrides the environment, and errors show the refused setting."""
 
 import traceback
 from pathlib import Path

@@ -1,5 +1,5 @@
 """The building blocks of providers' responses: documents with items, edits of an item, and the names of things.
-A document is a company, series or site; its items are what the provider states about it.
+A document is a company, series or site; its items are what the provider says about it.
 """
 
 from collections.abc import Callable, Iterator, Mapping

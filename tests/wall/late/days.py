@@ -1,4 +1,4 @@
-"""The graph's days with their bars, dividends, splits and companies, and the edits of them."""
+"""The graph's days with their bars, dividends, splits and companies, and edits to them."""
 
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime, timedelta
@@ -20,7 +20,7 @@ def day_bar(state: State, rng: Random, _at: datetime) -> None:
 
 
 def day_of_number(number: int) -> date:
-    """Return the day of a document; each document has another."""
+    """Return the day of a document; each document has a different one."""
     return date(2024, 3, 4) + timedelta(days=number % 100)
 
 
@@ -113,7 +113,7 @@ def _dates(state: State) -> dict[str, Any]:
 
 
 def action_renamed(state: State, rng: Random, _at: datetime) -> None:
-    """Change the ticker of a linked company: the graph is filled again, and its nodes have other ids."""
+    """Change the ticker of a linked company: the graph is filled again, and its nodes have different ids."""
     if state["companies"]:
         state["ticker"] = f"X{state['number']}.{rng.randrange(9)}"
 

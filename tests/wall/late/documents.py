@@ -32,7 +32,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Event:
-    """A change of the source: from `at` on it holds `state`, or nothing if that is None."""
+    """A change to the source: from `at` on it contains `state`, or nothing if that is None."""
 
     at: datetime
     what: str
@@ -48,7 +48,7 @@ class Document:
     events: tuple[Event, ...]
 
     def at(self, moment: datetime) -> State | None:
-        """Return the state that the source holds at an instant."""
+        """Return the state that the source has at an instant."""
         content = None
         for event in self.events:
             if event.at <= moment:
@@ -103,7 +103,7 @@ def new_york(day: date, *clock: int) -> datetime:
 
 
 def spelled(moment: datetime, how: str) -> str:
-    """Return an instant as sources spell it. "wrong" is New York's time marked as UTC, as EDGAR once wrote it."""
+    """Return an instant as sources write it. "wrong" is New York's time marked as UTC, as EDGAR once wrote it."""
     there = moment.astimezone(NEW_YORK)
     if how == "utc":
         return moment.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -119,7 +119,7 @@ def moved(rng: Random, moment: datetime) -> datetime:
 
 
 def claimed(rng: Random, before: datetime, now: datetime) -> datetime:
-    """Return the time that a source states for a change at `now`: usually one since `before`, else one around it."""
+    """Return the time that a source gives for a change at `now`: usually one since `before`, else one around it."""
     between = before + timedelta(seconds=int((now - before).total_seconds() * rng.random()))
     return rng.choice((between, between, moved(rng, before)))
 

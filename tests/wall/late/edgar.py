@@ -16,7 +16,7 @@ def accession(state: State, number: int) -> str:
 
 
 def _header(request: Request, content: list[State]) -> Answer:
-    """Return a filing's SGML header, which states the acceptance in New York time."""
+    """Return a filing's SGML header, which contains the acceptance in New York time."""
     number, item = next(
         (accession(state, number), each)
         for state in content

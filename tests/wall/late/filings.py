@@ -1,4 +1,4 @@
-"""Filings and the nodes that belong to them in the graph, and the edits of them."""
+"""Filings and the nodes that belong to them in the graph, and edits to them."""
 
 from collections.abc import Iterator
 from datetime import datetime

@@ -10,7 +10,7 @@ a poll at or before T had seen as a row or a gap. L is the last such poll. Two d
 - *Claimed.* The first poll after L that saw the thing again found other content, dated by the source in (L, T]. The
   source's own clock proves that date, so the new row may be shown instead, but only at that date.
 
-The lake is also queried now with `known_by=T`: these answers equal the earlier ones without exception. A vector
+The lake is also queried now with `known_by=T`: these answers match the earlier ones without exception. A vector
 never belongs to a later version of a text than the one shown. Rows are compared whole, except for the two columns
 that count revisions, because these include late rows.
 """
@@ -34,7 +34,7 @@ from tests.wall.late.looks import History, Ledger, canonical, clock_at, lived
 from tests.wall.late.sources import NAMES, SHOWN_BY, SHOWN_TWICE
 
 MICROSECOND = timedelta(microseconds=1)
-COMMITTED = timedelta(milliseconds=1)  # a poll's commits, a microsecond apart, lie within this time after it
+COMMITTED = timedelta(milliseconds=1)  # a poll's commits, a microsecond apart, are within this time after it
 MOMENTS = 24  # per poll
 ASKED = 12  # one in so many moments is also put to a session
 REPLAYED = 24  # moments at which each lake filled from captures is compared
@@ -43,7 +43,7 @@ SEALED = 4  # one in so many sessions is sealed
 
 @dataclass
 class LateTally(Tally):
-    """A tally that also counts the allowed differences by kind, and names the documents behind the failures."""
+    """A tally that also counts the allowed differences by kind, and lists the documents behind the failures."""
 
     blamed: set[tuple[str, int]] = field(default_factory=set)
 

@@ -36,7 +36,7 @@ ORDERS, INSTANTS = 3, 200
 def judged(seed: int, root: Path) -> Tally:
     """Compare lakes into which one store of captures is replayed scope by scope, in random orders.
 
-    If feeds are replayed in another order than the loading order, a record may appear later, but never earlier.
+    If feeds are replayed in an order other than the loading order, a record may appear later, but never earlier.
     """
     rng = Random(seed)
     store = CaptureStore(root / "captures")

@@ -1,15 +1,15 @@
-"""Replays of a history's captures into fresh lakes: no instant shows the future, whatever the order of the replays.
+"""Replays of a history's captures into fresh lakes: no instant shows the future, in any order of the replays.
 
 The live lake read every response when it arrived. A fresh lake is filled from the same responses in one of three ways:
 
-- *At once.* Each feed is replayed in one run. All answers as of all instants equal the live lake's, gaps included.
+- *At once.* Each feed is replayed in one run. All answers as of all instants match the live lake's, gaps included.
 - *In parts.* Runs replay some of the units, partly up to an instant, in any order. The last run replays everything.
 - *Shuffled.* The polls' responses arrive in any order. After each arrival all captures are replayed.
 
-In the last two ways the fresh lake may show less, and show it later, but never earlier. Whatever it shows as of T, the
-live lake shows as of T. Whatever the live lake holds, the fresh one holds too, or refuses with a gap that recommends
+In the last two ways the fresh lake may show less, and show it later, but never earlier. The live lake shows as of T
+everything that the fresh one shows. The fresh lake has everything that the live one has, or a gap that recommends
 replaying all captures into a new lake. Rows about such gaps, and rows read before the responses of an earlier poll had
-arrived, are excused: they are dated as if the late responses did not exist, and the lake states that it ignored them.
+arrived, are excused: they are dated as if the late responses did not exist, and the lake reports that it ignored them.
 """
 
 from collections import Counter
@@ -48,7 +48,7 @@ class Replay:
 
     @cached_property
     def held(self) -> Held:
-        """Return everything that the lake holds now."""
+        """Return everything that the lake contains now."""
         return Held(self.lake)
 
     def out_of_order(self, dataset: str) -> set[datetime]:

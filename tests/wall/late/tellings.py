@@ -10,7 +10,7 @@ from tests.wall.late.answers import DAYS, SPRING, Answer, Told, by_ticker, compa
 from tests.wall.late.documents import State, claimed, moved, new_york, spelled
 from tests.wall.late.found import by, words
 
-BEFORE_ANY = new_york(SPRING - timedelta(days=40))  # earlier than any time that a source states for an update
+BEFORE_ANY = new_york(SPRING - timedelta(days=40))  # earlier than any time that a source gives for an update
 
 
 def _article(state: State, number: int, item: State) -> State:

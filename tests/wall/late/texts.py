@@ -1,4 +1,4 @@
-"""Articles and calls in the graph with their embeddings, and the edits of them."""
+"""Articles and calls in the graph with their embeddings, and edits to them."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime

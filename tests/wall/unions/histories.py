@@ -29,13 +29,13 @@ from tests.wall.unions.sources import COMPANIES, DATASETS, FAMILIES, SOURCES, Ro
 Thing = tuple[str, int, int]  # dataset, company, number
 LOOKS = 5
 GONE, UNREADABLE = "gone", "unreadable"
-SETTLES = timedelta(milliseconds=1)  # a poll's commits lie within this time after it
+SETTLES = timedelta(milliseconds=1)  # a poll's commits are within this time after it
 DELAYS = tuple(timedelta(hours=hours) for hours in (0, 0, 1, 30, 60))
 
 
 @dataclass(frozen=True)
 class Event:
-    """A change: from an instant on, a source states this about a thing, or nothing."""
+    """A change: from an instant on, a source says this about a thing, or nothing."""
 
     at: datetime
     said: Said | str

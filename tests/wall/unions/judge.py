@@ -1,10 +1,10 @@
 """Two judges of questions that read several sources, over lakes of histories in which the sources disagree.
 
-*Truth.* The answer as of T over the whole lake equals the answers over a lake that ends at T and over one with another
-future. The same rows lie in other files in each.
+*Truth.* The answer as of T over the whole lake is the same over a lake that ends at T and over one with a different
+future. The same rows are in different files in each.
 
 *Late.* A lake is queried as of T when all its polls are at or before T, and again after all polls. With `known_by=T`,
-the second answer equals the first. Without it, the answer is the same unless a source that it reads shows another
+the second answer matches the first. Without it, the answer is the same unless a source that it reads shows a different
 row as of T. Such a row must be dated after the last poll that found its thing or read its whole source.
 
 Both compare every answer with the expected one if `preference` can compute it.
@@ -47,7 +47,7 @@ Rows = dict[str, list[Row]]
 
 @dataclass
 class UnionTally(Tally):
-    """A tally of one seed; an answer about pairs of a company and an instant counts once per pair."""
+    """A tally of one seed. An answer about pairs of a company and an instant counts as one per pair."""
 
     seed: int = 0
 
@@ -105,7 +105,7 @@ def _until(tables: Tables, as_of: datetime) -> Tables:
 
 
 def _otherwise(tables: Tables, as_of: datetime) -> Tables:
-    """Return the rows until an instant, followed by every row with other numbers and a later date."""
+    """Return the rows until an instant, followed by every row with different numbers and a later date."""
     past = _until(tables, as_of)
     return {name: pa.concat_tables([past[name], _restated(table, as_of)]) for name, table in tables.items()}
 
@@ -119,7 +119,7 @@ def _restated(table: pa.Table, as_of: datetime) -> pa.Table:
 
 
 def late(seed: int, scratch: Path, moments_a_look: int = MOMENTS_A_LOOK, about_each: int = ABOUT_EACH) -> UnionTally:
-    """Judge the answers of a history's lake before and after its later polls. about_each: questions per company."""
+    """Judge the answers from a history's lake before and after its later polls. about_each: questions per company."""
     history, tally, rng = lived(seed), UnionTally(seed=seed), random.Random(f"unions/late/{seed}")
     request: list[tuple[datetime, str, list[Question], list[list[Row]], Rows]] = []
 

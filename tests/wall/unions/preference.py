@@ -123,7 +123,7 @@ def newest_facts(public: Public) -> dict[Any, tuple[str, Row]]:
 
 
 def filings(public: Public) -> Shown:
-    """Return each filing as the graph states it, otherwise as EDGAR lists it."""
+    """Return each filing as the graph has it, otherwise as EDGAR lists it."""
     graph = {row["accession_no"]: ("reports", row["created"], row) for row in public.of("reports")}
     edgar = {row["accession_no"]: ("sec_filings", row["accepted_at"], row) for row in public.of("sec_filings")}
     result = edgar | graph

@@ -1,4 +1,4 @@
-"""Yahoo's earnings and ratings are never dated early, whatever their times of day mean."""
+"""Yahoo's earnings and ratings are never dated early, regardless of what their times of day mean."""
 
 from datetime import date, datetime, timedelta, timezone
 
