@@ -3,7 +3,7 @@
 options: concepts, such as us-gaap/Assets,dei/EntityCommonStockSharesOutstanding, requests only these concepts.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Any
@@ -22,6 +22,7 @@ from resources.http.edgar_answers import fact_units
 from resources.http.providers.sec_edgar import PROVIDER
 
 LATEST = "9999-12-31"
+FILING_DATE_INDEX = 3
 
 
 def collect(unit: Unit, fetch: Fetch) -> Iterator[Capture]:
@@ -41,27 +42,24 @@ def records(unit: Unit, captures: Sequence[Capture]) -> Iterator[tuple[Record, C
                 yield record, capture
 
 
-def fact_lists(capture: Capture, cik: str, since: date | None) -> Iterator[tuple[dict[str, str], Sequence[Record]]]:
+def fact_lists(
+    capture: Capture, cik: str, since: date | None, pack: Callable[[Record], Any] | None = None
+) -> Iterator[tuple[dict[str, str], Sequence[Any]]]:
     """Yield the facts of each concept and unit that were filed since a day, with their shared fields.
 
-    Raises Unparsable for an answer of unknown format or about another company.
+    A fact without a filing date may have been filed since the day. pack: converts each fact to a tuple with the filing
+    date at FILING_DATE_INDEX, and returns any other object unchanged. Raises Unparsable for an answer of unknown format
+    or about another company.
     """
-    for shared, facts in unit_lists(capture.json(), capture, cik):
-        yield shared, [fact for fact in facts if is_recent(fact.get("filed"), since)] if since else facts
+    answer = capture.parsed_json(object_hook=pack) if pack else capture.json()
+    first_day = since.isoformat() if since else ""
 
+    def is_recent(fact: Any) -> bool:
+        return str((fact[FILING_DATE_INDEX] if type(fact) is tuple else fact.get("filed")) or LATEST) >= first_day
 
-def is_recent(filed: Any, since: date) -> bool:
-    """Return whether a fact may have been filed since a day. A fact without a filing date may."""
-    return str(filed or LATEST) >= since.isoformat()
-
-
-def unit_lists(answer: Any, capture: Capture, cik: str) -> Iterator[tuple[dict[str, str], list[Any]]]:
-    """Yield the list of each concept and unit in a parsed answer, with the shared fields of its members. Raises
-    Unparsable.
-    """
     try:
         for concept, unit, facts in fact_units(answer, cik):
-            yield {"cik": cik, "concept": concept, "unit": unit}, facts
+            yield {"cik": cik, "concept": concept, "unit": unit}, list(filter(is_recent, facts)) if since else facts
     except Unreadable as problem:
         raise Unparsable(capture.evidence, str(problem)) from None
 

@@ -3,6 +3,7 @@
 import json
 from datetime import date, datetime, timezone
 from types import SimpleNamespace
+from unittest.mock import patch
 
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -35,24 +36,22 @@ RELEASES = SimpleNamespace(
 
 
 def answer(facts):
-    body = json.dumps(
-        {"cik": 7, "facts": {"us-gaap": {"A": {"units": {"USD": facts[::2]}}, "B": {"units": {"USD": facts[1::2]}}}}}
-    )
-    headers = {"content-type": "application/json"}
-    return captured(
-        PROVIDER, Request(f"/api/xbrl/companyfacts/CIK{CIK}.json"), body.encode(), headers=headers, fetched_at=AT
-    )
+    concepts = {name: {"units": {"USD": facts[start::3]}} for start, name in enumerate("ABC")}
+    body = json.dumps({"cik": 7, "facts": {"us-gaap": concepts}})
+    request, headers = Request(f"/api/xbrl/companyfacts/CIK{CIK}.json"), {"content-type": "application/json"}
+    return captured(PROVIDER, request, body.encode(), headers=headers, fetched_at=AT)
 
 
 def names(facts):
     """Return the facts as sorted strings of their identifying fields and values."""
-    fields = ("concept", "start", "end", "accn", "filed", "form", "val")
-    return sorted(repr([fact.get(field) for field in fields]) for fact in facts)
+    return sorted(repr([fact.get(name) for name in ("concept", "start", *PLAIN)]) for fact in facts)
 
 
+@patch.object(_fact_table, "MOST_FACTS", 2)
 @given(st.lists(FACTS | st.just(PLAIN), max_size=6), st.none() | st.just(date(2020, 2, 1)))
 @example([PLAIN, LATER, LATER], date(2020, 2, 1))
 @example([PLAIN, PLAIN | {"start": None}, LATER], None)
+@example([LATER | {"form": 1}, LATER | {"filed": True}], date(2020, 2, 1))
 @example([PLAIN | {"accn": "x\ud800"}], None)
 @example([PLAIN, PLAIN | {"val": "1"}], None)
 def test_each_fact_is_a_table_row_or_is_returned_as_irregular(facts, since):
@@ -73,6 +72,7 @@ def test_each_fact_is_a_table_row_or_is_returned_as_irregular(facts, since):
         for row in table.to_pylist()
     ]
     assert names(rows + irregular) == names(every)
+    assert [row["concept"] for row in rows] == sorted(row["concept"] for row in rows)
 
 
 def test_regular_facts_become_a_table_without_decoding_the_answer_as_json():
