@@ -13,7 +13,7 @@ import time
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from functools import cache, lru_cache, partial
 from pathlib import Path
@@ -190,10 +190,10 @@ def _fetch_from(archive: Archive) -> Fetch:
 
 def facts(task: Task) -> list[Packed]:
     """Return the facts of companies, from their company facts."""
-    result, run = Made("sec_facts"), task.facts()
+    result = Made("sec_facts")
     for cik in task.companies:
         try:
-            gap = _add_facts(task, cik, run, result)
+            gap = _add_facts(task, cik, result)
         except AnswerRefused as refusal:
             gap = StagedGap(refusal.gap_type, refusal.reason, refusal.evidence)
             result.failed.append(cik)
@@ -205,25 +205,23 @@ def facts(task: Task) -> list[Packed]:
     return [result.packed()]
 
 
-def _add_facts(task: Task, cik: str, run: RunFacts, result: Made) -> StagedGap | None:
+def _add_facts(task: Task, cik: str, result: Made) -> StagedGap | None:
     """Add the facts of a company. Return a gap for the whole company if there are no facts, or if the lake has none of
-    its filings. Raises AnswerRefused, Unparsable.
+    its filings. Raises AnswerRefused, and Unparsable also if every fact is unreadable.
     """
     if task.releases is None:
         raise ValueError("facts are dated by releases")
     capture, source = read(task.archive, f"CIK{cik}.json"), feed("sec_facts")
-    table, left = _fact_table.fact_table(capture, cik, task.since, task.releases, task.observed_at)
-    if not table.num_rows and not left:
+    table, irregular = _fact_table.fact_table(capture, cik, task.since, task.releases, task.observed_at)
+    if not table.num_rows and not irregular:
         return StagedGap(EMPTY.type, EMPTY.reason, capture.evidence)
     if cik not in task.releases.filings:
         return StagedGap(UNKNOWN_FILING.type, UNKNOWN_FILING.reason, capture.evidence)
-    result.add(None, table, extracted=table.num_rows)
-    location = source.provider.location(capture)
-    capture_facts = RunFacts(**vars(run) | {"fetched_at": capture.fetched_at, "location": location})
-    buckets, others = Buckets(source, result), [source.normalise(record, capture_facts) for record in left]
+    run = replace(task.facts(), fetched_at=capture.fetched_at, location=source.provider.location(capture))
+    buckets, others = Buckets(source, result), [source.normalise(record, run) for record in irregular]
     if not table.num_rows and all(isinstance(of, Gap) and of.reason.endswith("unreadable") for of in others):
-        result.failed.append(cik)
-        return StagedGap(UNPARSABLE.type, UNPARSABLE.reason, capture.evidence)
+        raise Unparsable(capture.evidence, "every fact is unreadable")
+    result.add(None, table, extracted=table.num_rows)
     for outcome in others:
         buckets.add(None, outcome)
     buckets.close_all()
