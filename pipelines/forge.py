@@ -65,7 +65,7 @@ class Occasion(Instant):
     alerts: list[str] = Field(default=[], description="The alerts that wake the agent.")
 
 
-@dg.asset(group_name=GROUP, owners=["team:forge"], description="Settlements of every View whose day is over.")
+@dg.asset(group_name=GROUP, owners=["team:forge"], description="Settlements of every View whose day has ended.")
 def forge_settlements(config: Instant, lake: LakeResource, forge: ForgeResource) -> dg.MaterializeResult[None]:
     """Settle due Views, and publish memory."""
     with closing(forge.opened()) as memory:

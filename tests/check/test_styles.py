@@ -84,7 +84,7 @@ def of_next_year(session):
 @pytest.mark.parametrize(
     ("function", "since", "until", "reason"),
     [
-        (undated, SINCE, UNTIL, "no date and no name identifies"),
+        (undated, SINCE, UNTIL, "without dates or names"),
         (constant, SINCE, UNTIL, "never queries its session"),
         (of_next_year, SINCE, UNTIL, "no row of the result is dated"),
     ],

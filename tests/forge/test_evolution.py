@@ -114,7 +114,7 @@ def test_m1_paraphrased_lessons_form_a_single_claim_and_unrelated_lessons_form_n
 def test_m1_a_proposal_is_rejected_by_its_hash_with_a_reason_and_not_repeated(memory, tmp_path):
     learnt(memory)
     (outcome,) = proposed(memory, tmp_path / "none")
-    for sha256, reason, problem in (("0" * 64, "no", "another hash"), (outcome.sha256, " ", "reason: is empty")):
+    for sha256, reason, problem in (("0" * 64, "no", "a different hash"), (outcome.sha256, " ", "reason: is empty")):
         with pytest.raises(BadInput, match=problem):
             reject(memory, outcome.id, sha256, "pm", reason)
     assert reject(memory, outcome.id, outcome.sha256, "pm", "too narrow").status == "rejected"
@@ -148,7 +148,7 @@ def test_m1_applying_a_proposal_needs_its_exact_hash_and_a_passed_trial_or_a_rea
     own = tmp_path / "skills"
     (outcome,) = proposed(memory, own)
     for sha256, reason, problem in (
-        (outcome.sha256[:-1] + "x", "because", "another hash"),
+        (outcome.sha256[:-1] + "x", "because", "a different hash"),
         (outcome.sha256, "", "not tested: no model is configured; give --untested"),
         (outcome.sha256, " ", "not tested: no model is configured; give --untested"),
     ):

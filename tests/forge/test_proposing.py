@@ -91,7 +91,7 @@ def test_m1_a_model_writes_the_change_and_the_pm_alone_applies_it(agent, server)
     assert (ours(), agent.skills.exists()) == (before, False)
     with pytest.raises(BadInput, match="SEP-001 is not tested; give --untested"):
         approve(agent.memory, outcome.id, outcome.sha256, "pm", agent.skills)
-    with pytest.raises(BadInput, match="another hash"):
+    with pytest.raises(BadInput, match="a different hash"):
         approve(agent.memory, outcome.id, "0" * 64, "pm", agent.skills, "it is plain")
     assert not agent.skills.exists()
     approve(agent.memory, outcome.id, outcome.sha256, "pm", agent.skills, "it is plain")

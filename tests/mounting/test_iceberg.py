@@ -110,7 +110,7 @@ def test_an_export_creates_a_new_namespace_or_leaves_nothing_behind(lake, own, m
             ("iceberg://own/at_t", "at_t"),
             ("iceberg://own", "names no namespace"),
             ("", "--to: is empty"),
-            ("s3://bucket/copy", "can't be made at s3://bucket/copy"),
+            ("s3://bucket/copy", "can't be created at s3://bucket/copy"),
         ):
             with pytest.raises(BadInput, match=problem):
                 export(session, target, form="iceberg")

@@ -62,7 +62,7 @@ def test_the_holdout_can_be_queried_once_after_the_plan_is_sealed(own_lake):
         assert session.sql(COUNT).rows() == [(2,)]
     again = begin(own_lake)
     for late in (study, again):
-        with pytest.raises(BadInput, match=r"used already.*pitlake study report drift"), late.holdout():
+        with pytest.raises(BadInput, match=r"already used.*pitlake study report drift"), late.holdout():
             pass
         with pytest.raises(BadInput, match="hold"):
             late.connect(AFTER)
@@ -83,7 +83,7 @@ def test_a_holdout_block_that_fails_counts_as_used(own_lake):
     study.seal("one look")
     with pytest.raises(ZeroDivisionError), study.holdout():
         _ = 1 / 0
-    with pytest.raises(BadInput, match="used already"), study.holdout():
+    with pytest.raises(BadInput, match="already used"), study.holdout():
         pass
 
 
@@ -93,7 +93,7 @@ def test_a_holdout_block_that_fails_counts_as_used(own_lake):
         (lambda study: study.connect(None), "open_mode: shows the holdout"),
         (lambda study: study.connect(BEFORE, open_mode=True), "open_mode: shows the holdout"),
         (lambda study: study.seal(" "), "plan: is empty"),
-        (lambda study: [study.seal("a"), study.seal("b")], "sealed already"),
+        (lambda study: [study.seal("a"), study.seal("b")], "already sealed"),
         (
             lambda study: study.log_trial("t", pd.Series(0.1, pd.date_range("2024-02-10", periods=6))),
             "trial t reaches? into the holdout",
@@ -147,9 +147,9 @@ def test_a_copy_of_the_study_does_not_see_the_holdout_after_the_block(own_lake, 
     with open_holdout(study):
         copied = duplicate(study)
         left_open = copied.connect(AFTER, isolation="in_process")
-    with pytest.raises(BadInput, match="used already"):
+    with pytest.raises(BadInput, match="already used"):
         copied.connect(AFTER)
-    with pytest.raises(BadInput, match="used already"):
+    with pytest.raises(BadInput, match="already used"):
         copied.log_trial("late", dated(RETURNS[:4], "2024-02-13"))
     with pytest.raises((BadInput, PitlakeError)):
         left_open.sql(COUNT)
@@ -171,7 +171,7 @@ def test_a_block_entered_by_hand_ends_with_the_study(own_lake):
         session = study.connect(AFTER)
     with pytest.raises(SessionLost):
         session.sql(COUNT)
-    with pytest.raises(BadInput, match="used already"):
+    with pytest.raises(BadInput, match="already used"):
         study.connect(AFTER)
     assert study.report().to_dict()["holdout_left_at"] is not None
 

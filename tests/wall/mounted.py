@@ -232,7 +232,7 @@ def truth(seed: int, scratch: Path, moments: int = MOMENTS, count: int = QUESTIO
         question = [*_questions(table, number, count)]
         isolation = table.isolation()
         expected, *answers = (_answers(lake, as_of, question, AFTERWARDS, isolation) for lake in (whole, *lakes))
-        for what, result in zip(("in a lake that ends there", "with another future"), answers, strict=True):
+        for what, result in zip(("in a lake that ends there", "with a different future"), answers, strict=True):
             for sql, *pair in zip(question, expected, result, strict=True):
                 tally.same(what, as_of, seed, sql, tuple(pair))
     return tally
