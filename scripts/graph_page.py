@@ -53,10 +53,10 @@ NOTES = {
         "`period_type` is `instant`, `duration` or `forever`. `end_date`, and the `start_date` of an instant, are the\n"
         "day after the last day: `2024-01-01` for a period that ends on 2023-12-31."
     ),
-    "QAExchange": "`sequence` counts from 0 within its call.",
+    "QAExchange": "`sequence` starts at 0 within its call.",
     "Report": (
-        "`accessionNo`, or `id`, is the accession number with its hyphens. `created` is EDGAR's acceptance.\n"
-        "`xbrl_status` is `COMPLETED` or missing; facts of any other report are gaps."
+        "`accessionNo`, or `id`, is the accession number with its hyphens. `created` is EDGAR's "
+        "acceptance.\n`xbrl_status` is `COMPLETED` or missing; facts of any other report become gaps."
     ),
     "Transcript": (
         "`conference_datetime` is the start of the call. `id` is any text. Of two nodes of one call, the one with\n"
@@ -89,9 +89,9 @@ more.
 
 The page of each [dataset](datasets/README.md) lists what else becomes a gap.
 
-## How values are spelled
+## How values are written
 
-| Type | Spelling |
+| Type | Format |
 | --- | --- |
 | text | a string |
 | number | a number, or text with or without thousands separators: `81,035,171,840` |

@@ -102,7 +102,7 @@ DOMAINS = (
         datasets=("macro_observations", "macro_panels", "market_quotes", "research_notes", "model_registry"),
         notes=(
             "A period's value changes with each vintage: name the vintage you cite.",
-            "Quotes and notes count from their receipt, whatever date is printed in them.",
+            "Quotes and notes are available from their receipt, whatever date is printed in them.",
         ),
     ),
     Domain(
@@ -132,7 +132,7 @@ DOMAINS = (
         notes=(
             "Estimates and the calendar are available from their download, never earlier.",
             (
-                "Adjusted series are a gap `unverifiable`, also in open mode, because they reflect later splits and "
+                "Adjusted series become a gap `unverifiable`, also in open mode, because they reflect later splits and "
                 "dividends."
             ),
         ),
@@ -173,8 +173,8 @@ DOMAINS = (
         ),
         notes=(
             (
-                "An undated result is a gap `unverifiable`; a day counts at its end in New York. The provider only "
-                "claims the date."
+                "An undated result becomes a gap `unverifiable`. A date means the end of that day in New York; the "
+                "provider only claims it."
             ),
             (
                 "Prose (web_syntheses) may contain outcomes, so it is shown only in open mode. As of an instant, only "

@@ -13,5 +13,5 @@ UNFINISHED = GapRule(
 )
 CONTRADICTED = GapRule(
     "stated differently on another line",
-    "an earlier line of the file has other values under the same key, and the first one counts",
+    "an earlier line of the file has different values under the same key, and the first one is used",
 )

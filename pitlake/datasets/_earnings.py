@@ -34,10 +34,10 @@ RULES = (
 )
 PUBLISHED = (
     f"{DEFAULT_LAG // timedelta(hours=1)} hours after the call's start (the latest, if several are stated). A shorter "
-    "lag can be set; it is at least 12 hours if only the list of calls states the start. Midnight does not count as a "
-    "start. A call without a start is public 5 days after the company's next 8-K with item 2.02 in the lake, or at "
-    "the fetch if there is none. A call with a start is not public before the end of that day. A later publication "
-    "time (the latest, if several) or Last-Modified takes precedence. An unreadable Last-Modified counts as the time "
+    "lag can be set; it is at least 12 hours if only the list of calls gives the start. Midnight is not accepted as a "
+    "start. A call without a start is public 5 days after the company's next 8-K with item 2.02 in the lake, or at the "
+    "fetch if there is none. A call with a start is not public before the end of that day. A later publication time "
+    "(the latest, if several) or Last-Modified takes precedence. An unreadable Last-Modified is replaced by the time "
     "of the fetch."
 )
 

@@ -4,7 +4,7 @@ from pitlake.contract import GapRule
 
 DAILY_BARS = ("av_daily_bars", "av_period_bars", "own_bars")
 """The datasets whose bars are dated by a setting of the lake."""
-BARS_COUNT_FROM = "A lake may be set to count bars later; bars of funds count at the day's end."
+BARS_COUNT_FROM = "A lake can be set to make bars available later. Fund bars are available at the day's end."
 
 NO_SESSION = GapRule("no session on that day", "New York's exchange was closed on the bar's day")
 UNFINISHED = GapRule(
@@ -14,7 +14,7 @@ UNFINISHED = GapRule(
 )
 OTHER_ZONE = GapRule("times are in an unknown zone", "the answer says that its times are not US/Eastern")
 NO_PERIOD = GapRule("no fiscal period end", "fiscalDateEnding is absent or unreadable")
-TOLD_TWICE = GapRule("stated twice", "an earlier record of the answer states another value")
+TOLD_TWICE = GapRule("stated twice", "an earlier record of the answer has a different value")
 OTHER_TICKER = GapRule(
     "record is about another ticker", "the source ignored an unknown parameter and answered about another ticker"
 )

@@ -1,4 +1,4 @@
-"""Columns with the same meaning in several datasets, defined once so that they stay equal."""
+"""Columns with the same meaning in several datasets, defined once so that they stay identical."""
 
 from dataclasses import replace
 
@@ -80,15 +80,15 @@ WITHHELD = GapRule(
     "made public after its acceptance",
     (
         "letters to or from SEC staff, draft registrations and draft offering statements are withheld for weeks, and "
-        "no source states the day of their release"
+        "no source gives the day of their release"
     ),
 )
-NO_FILING = GapRule("no parent filing", "the content node is not linked to a Report, so nothing dates it")
+NO_FILING = GapRule("no parent filing", "the content node is not linked to a Report, so it has no date")
 NO_CLOSE = GapRule("no market close on that day", "the linked Date is not a trading day, so its close is absent")
 STRAY_CLOSE = GapRule(
     "market close is on another day", "the close of the linked Date is not on that Date's New York day"
 )
-NO_DATE = GapRule("no date node", "no Date is linked, so nothing dates it")
+NO_DATE = GapRule("no date node", "no Date is linked, so the record has no date")
 NO_TICKER = GapRule("no ticker", "the node's ticker is blank")
 FUTURE = GapRule("not public yet", "the availability is later than the run itself", type="pit_excluded")
 FILING_GAPS = (UNDATED_FILING, WITHHELD, NO_FILING, FUTURE)

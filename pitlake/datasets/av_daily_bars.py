@@ -6,7 +6,7 @@ from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import _shared as shared
 
-NO_DAY = GapRule("bar has no readable day", "the bar's key is not a calendar day")
+NO_DAY = GapRule("bar has no readable day", "the bar's key is not a valid date")
 
 DATASET = Dataset(
     name="av_daily_bars",
@@ -17,9 +17,9 @@ DATASET = Dataset(
         "`own_bars` has one for the day."
     ),
     availability=(
-        "The close of New York's exchange on the bar's day, early closes included. A bar fetched before that is not a "
-        "row. A later change of its values is a new revision, available when observed. Listings elsewhere are refused, "
-        f"because their exchange may close later. {figures.BARS_COUNT_FROM}"
+        "The close of New York's exchange on the bar's day, early closes included. A bar fetched before that does not "
+        "become a row. A later change to its values creates a new revision, available when it was observed. Listings "
+        f"elsewhere are refused, because their exchange may close later. {figures.BARS_COUNT_FROM}"
     ),
     columns=(
         Column("ticker", "string", "Symbol as requested.", required=True),

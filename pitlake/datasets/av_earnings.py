@@ -6,12 +6,10 @@ from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import _shared as shared
 
-NO_REPORTED_DATE = GapRule(
-    "no reported date", "the quarter has no readable reportedDate since 1990, so nothing dates it"
-)
+NO_REPORTED_DATE = GapRule("no reported date", "the quarter has no readable reportedDate since 1990, so it has no date")
 NO_QUARTER = GapRule(
     "no quarter ends with the year",
-    "no quarter of the same answer has the year's fiscal end, so nothing dates the year",
+    "no quarter of the same answer has the year's fiscal end, so the year has no date",
 )
 NOT_REPORTED = GapRule(
     "no reported figure",
@@ -31,17 +29,17 @@ DATASET = Dataset(
     name="av_earnings",
     title="Reported earnings of Alpha Vantage",
     summary=(
-        "Reported earnings per share by quarter, with the consensus estimate, and by year. The figures are those of "
-        "the first fetch. A restatement before the first fetch can't be distinguished from the original report."
+        "Reported earnings per share by quarter, with the consensus estimate, and by year. The figures come from the "
+        "first fetch. A restatement before the first fetch can't be distinguished from the original report."
     ),
     availability=(
         "EDGAR's release of the 8-K with item 2.02 on the reported New York day, if the lake has it and it is before "
         "the day's end. If there is such an 8-K only on the next day, its release; otherwise the end of the reported "
-        "day. The instant is late by at most a day, or until the release of the next day's filing. It is never "
-        "early if the stated day is right. If a complete list of the company's filings proves that the day is wrong, "
-        "the statement is a gap. A year is available together with its last quarter. A figure counts from the fetch "
-        "unless polls of the company's splits prove that no split followed, because the source restates its history "
-        "after every split. The evidence names the rule that was used."
+        "day. The instant is late by at most a day, or until the release of the next day's filing. It is never early "
+        "if the stated day is right. If a complete list of the company's filings proves that the day is wrong, the "
+        "statement becomes a gap. A year is available together with its last quarter. A figure is available from the "
+        "fetch unless polls of the company's splits prove that no split followed, because the source restates its "
+        "history after every split. The evidence names the rule that was used."
     ),
     columns=(
         Column("ticker", "string", "The requested symbol.", required=True),

@@ -23,12 +23,12 @@ DATASET = Dataset(
     columns=(
         Column("ticker", "string", "Symbol of the company.", required=True),
         Column("name", "string", "Name of the company, or its symbol if the source has no name."),
-        Column("fiscal_date_ending", "date", "Month end that names the period.", required=True),
+        Column("fiscal_date_ending", "date", "Month end that identifies the period.", required=True),
         Column("report_date", "date", "Day the report was expected on.", required=True),
         Column(
             "time_of_day",
             "string",
-            "pre-market or post-market, where it is stated.",
+            "pre-market or post-market, if stated.",
             values=("pre-market", "post-market"),
         ),
         Column("estimate", "float", "Consensus at the time of the fetch.", unit="per share, in `currency`"),

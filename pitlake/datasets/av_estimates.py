@@ -7,7 +7,7 @@ from pitlake.datasets import _figures as figures
 from pitlake.datasets import _shared as shared
 
 OTHER_SHAPE = GapRule(
-    "estimate lacks a figure", "a figure that the source always states is missing", type="upstream_error"
+    "estimate lacks a figure", "a figure that the source always gives is missing", type="upstream_error"
 )
 NO_HORIZON = GapRule("no horizon", "the estimate does not say which period it is for")
 
@@ -39,11 +39,11 @@ DATASET = Dataset(
         "Consensus estimates as they were when fetched, one statement per period and fetch, including past periods. "
         "`..._days_ago` counts from the fetch, not from the end of the period."
     ),
-    availability="When the answer was fetched, never earlier: the source shows its present state and keeps no history.",
+    availability="When the answer was fetched, never earlier: the source shows its current state and keeps no history.",
     columns=(
         Column("ticker", "string", "The requested symbol.", required=True),
         Column("horizon", "string", "Fiscal quarter or fiscal year, possibly a past one.", required=True),
-        Column("fiscal_date_ending", "date", "Month end that names the period.", required=True),
+        Column("fiscal_date_ending", "date", "Month end that identifies the period.", required=True),
         *FIGURES,
     ),
     key=("ticker", "horizon", "fiscal_date_ending"),

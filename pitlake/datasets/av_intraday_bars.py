@@ -7,7 +7,7 @@ from pitlake.datasets import _figures as figures
 from pitlake.datasets import _shared as shared
 
 NO_TIME = GapRule("bar has no readable time", "the bar's key is not a New York time")
-NO_INTERVAL = GapRule("bar length is unknown", "neither the answer nor the request states the length of a bar")
+NO_INTERVAL = GapRule("bar length is unknown", "neither the answer nor the request gives the length of a bar")
 
 DATASET = Dataset(
     name="av_intraday_bars",

@@ -6,7 +6,7 @@ from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import _shared as shared
 
-NO_DAY = GapRule("bar has no readable day", "the bar's key is not a calendar day")
+NO_DAY = GapRule("bar has no readable day", "the bar's key is not a valid date")
 NO_SESSION = GapRule("no session in that period", "New York's exchange was closed all week or month")
 ENDS_EARLY = GapRule(
     "bar ends before its period's last session",
@@ -22,9 +22,9 @@ DATASET = Dataset(
     ),
     availability=(
         "The close of the period's last session at New York's exchange, including early closes. If a later session of "
-        "the period was cancelled, that session's planned opening. The current week or month is never a row, whatever "
-        "day the answer gives it. A later change of its values is a new revision, available when observed. "
-        f"{figures.BARS_COUNT_FROM}"
+        "the period was cancelled, that session's planned opening. The current week or month never becomes a row, "
+        "whatever day the answer gives it. A later change to its values creates a new revision, available when it was "
+        f"observed. {figures.BARS_COUNT_FROM}"
     ),
     columns=(
         Column("ticker", "string", "The requested symbol.", required=True),

@@ -14,7 +14,7 @@ DATASET = Dataset(
     title="Exchange calendar",
     summary="New York Stock Exchange days as the graph keeps them: sessions, early closes, closed days.",
     availability=(
-        "The market close of a trading day; the end of the New York day for a day without a session. A change of the "
+        "The market close of a trading day; the end of the New York day for a day without a session. A change to the "
         "next trading day by an unscheduled closing is public at the end of the closed day."
     ),
     columns=(

@@ -4,7 +4,7 @@ from pitlake.contract import Column, Dataset, GapRule
 from pitlake.datasets import _earnings as earnings
 from pitlake.datasets import _shared as shared
 
-NO_TEXT = GapRule("no text", "the transcript holds no spoken word", type="no_data")
+NO_TEXT = GapRule("no text", "the transcript contains no spoken words", type="no_data")
 
 DATASET = Dataset(
     name="call_transcripts",

@@ -10,7 +10,7 @@ DATASET = Dataset(
     title="Company reference",
     summary="Snapshots of the graph's company nodes. The graph does not date them, so each is available when observed.",
     availability=(
-        "When the lake observed the snapshot. Nothing earlier can be proven, so there is no row at earlier instants."
+        "When the lake observed the snapshot. Nothing earlier can be proven, so earlier instants have no rows."
     ),
     columns=(
         Column(

@@ -8,7 +8,7 @@ OTHER_DATE = GapRule("declaration date differs from its date node", "the two dis
 
 TWO_NODES = GapRule(
     "two contents of one dividend",
-    "another node of the company, day and kind has other content, and the node with the greater id is used",
+    "another node of the company, day and kind has different content, and the node with the greater id is used",
 )
 
 DATASET = Dataset(

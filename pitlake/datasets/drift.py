@@ -9,7 +9,7 @@ DATASET = Dataset(
     name="drift",
     title="How providers rewrite the past",
     summary=(
-        "The number of values, per field of earlier captured records, that differ today from the first capture. "
+        "For each field of earlier captured records, the number of values that differ today from the first capture. "
         "Questions as of an instant still show the first-seen values."
     ),
     availability="When it was measured.",

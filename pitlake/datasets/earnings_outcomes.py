@@ -28,7 +28,7 @@ DATASET = Dataset(
     ),
     availability=(
         "The window's last close, or when the last of its bars and splits became public. The first published version "
-        "of each bar counts."
+        "of each bar is used."
     ),
     columns=(
         shared.ACCESSION,

@@ -7,7 +7,7 @@ from pitlake.datasets.transcripts import PART_GAPS
 
 OTHER_TEXT = GapRule(
     "its text is not in the lake yet",
-    "the text seen with the vector is not the lake's newest revision, so nothing dates the vector",
+    "the text seen with the vector is not the lake's newest revision, so the vector has no date",
 )
 
 DATASET = Dataset(
@@ -15,8 +15,8 @@ DATASET = Dataset(
     title="Embeddings of articles and of exchanges in calls",
     summary="The graph's stored vectors, for nearest-neighbour search. Compare only vectors of the same length.",
     availability=(
-        "When the embedded text in `news` or `qa_exchanges` became public, never before that text's newest revision "
-        "in the lake. A vector of another text is a gap until the lake has the text. The model was trained later "
+        "When the embedded text in `news` or `qa_exchanges` became public, never before that text's newest revision in "
+        "the lake. A vector of a different text stays a gap until the lake has that text. The model was trained later "
         "than many of the texts, so even a vector as of an early instant reflects later knowledge of the language."
     ),
     columns=(

@@ -14,12 +14,12 @@ FAR_WINDOW = GapRule("window ends too far from its event", "the window ends more
 NO_BASIS = GapRule(
     "return may be a split's",
     (
-        "the return is as large as from a 2:1 split, or close to that of a split recorded within a week of its window, "
-        "or a split in its window is uncertain, so nothing proves that its two prices are on the same basis"
+        "the return is as large as from a 2:1 split, or close to the effect of a split recorded within a week of its "
+        "window, or a split in its window is uncertain, so its two prices may be on different bases"
     ),
 )
 NO_PERCENT = GapRule("return is not a number", "the value is NaN or an empty list", type="no_data")
-NO_ENTITY = GapRule("unknown kind of entity", "the edge leads to another label")
+NO_ENTITY = GapRule("unknown kind of entity", "the edge leads to a different label")
 OTHER_EDGE = GapRule(
     "return of a second edge", "two edges lead from one event to one entity, and the primary filer's edge is used"
 )

@@ -18,7 +18,7 @@ DATASET = Dataset(
             values=("BalanceSheets", "StatementsOfIncome", "StatementsOfCashFlows", "StatementsOfShareholdersEquity"),
         ),
         Column("value", "json", "The statement: line item to reported values."),
-        Column("period_end", "date", "Period end, if the graph states it."),
+        Column("period_end", "date", "Period end, if the graph has it."),
     ),
     key=("accession_no", "statement_type"),
     entity="ticker",

@@ -7,13 +7,13 @@ from pitlake.datasets import _answers as answers
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import _shared as shared
 
-NO_VINTAGE = GapRule("vintage date is missing", "realtime_start is not a day")
+NO_VINTAGE = GapRule("vintage date is missing", "realtime_start is not a date")
 CLIPPED = GapRule(
-    "vintage is clipped by the request", "realtime_start equals the start of the request, so the value may be older"
+    "vintage is clipped by the request", "realtime_start is the start of the request, so the value may be older"
 )
 FEWER = GapRule(
     "fewer observations than stated",
-    "the pages of a window of vintages contain fewer observations than they state",
+    "the pages of a window of vintages contain fewer observations than they announce",
     type="upstream_error",
 )
 

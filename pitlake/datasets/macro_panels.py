@@ -13,8 +13,8 @@ DATASET = Dataset(
     title="Macroeconomic panel",
     summary="The FRED-MD monthly panel, one row per month and series; each file is one vintage of the whole panel.",
     availability=(
-        "The file's Last-Modified, which dates its current content. The fetch counts if there is no Last-Modified, "
-        "or one before the month in the file's name. The month in the file's name is used for nothing else."
+        "The file's Last-Modified, which dates its current content. The fetch time is used if there is no "
+        "Last-Modified, or one before the month in the file's name. The month in the file's name has no other use."
     ),
     columns=(
         Column("series", "string", "Name of the series in the panel.", required=True),

@@ -9,7 +9,7 @@ KINDS = ("curve", "fx", "future", "vol", "spread", "commodity", "index")
 OUTRIGHT = "outright"
 AHEAD = GapRule(
     "quoted for a day after its receipt",
-    "the quote is for a later New York day than the one its file was received on, so it does not count",
+    "the quote is for a later New York day than the one on which its file was received, so it is not used",
 )
 
 DATASET = Dataset(
@@ -33,7 +33,7 @@ DATASET = Dataset(
         Column("measure", "string", "Kind of the number, such as par_rate or mid.", required=True),
         Column("quoted_on", "date", "Business day of the quote; not its availability.", required=True),
         Column("value", "float", "The number.", required=True, unit="as `unit` says"),
-        Column("unit", "string", "Unit of the number, such as percent, as the file states it."),
+        Column("unit", "string", "Unit of the number, such as percent, as given in the file."),
     ),
     key=("kind", "instrument", "tenor", "point", "measure", "quoted_on"),
     entity="instrument",

@@ -10,7 +10,7 @@ DATASET = Dataset(
     title="Language models",
     summary=(
         "Release day and knowledge cutoff of language models. They show which facts a model may have known when it "
-        "made a decision. Loaded from dropped CSV files; a model that is not listed counts as knowing everything."
+        "made a decision. Loaded from dropped CSV files; a model that is not listed is assumed to know everything."
     ),
     availability=drops.RECEIVED,
     columns=(
@@ -20,9 +20,9 @@ DATASET = Dataset(
         Column(
             "knowledge_cutoff",
             "date",
-            ("Last day of its training data; a month counts as its last day. Null if its maker does not state it."),
+            ("Last day of its training data; a month means its last day. Null if its maker does not publish it."),
         ),
-        Column("source", "string", "Address of the page that states this.", required=True),
+        Column("source", "string", "Address of the page with these facts.", required=True),
     ),
     key=("model",),
     entity="model",

@@ -10,8 +10,8 @@ EDGAR_NAME, EDGAR_TICKERS, HEADER, DEI, GRAPH = "edgar_name", "edgar_tickers", "
 UNDATED_NAME = GapRule(
     "nothing dates the name's first day",
     (
-        "EDGAR's days of two names overlap, an earlier poll did not know the name, or a rename has no former name. "
-        "The name counts from the company's first own filing after everything that contradicts it, otherwise from "
+        "EDGAR's days of two names overlap, an earlier poll did not know the name, or a rename has no former name. The "
+        "name is available from the company's own first filing after everything that contradicts it, otherwise from "
         "the poll that saw it"
     ),
 )
@@ -20,8 +20,8 @@ DATASET = Dataset(
     name="names",
     title="Names and tickers of companies",
     summary=(
-        "Names and tickers of companies and when they could be known, one row per statement. The view shows the "
-        "newest statement of each company and kind. Only this dataset states a company's name as of an instant."
+        "Names and tickers of companies and when they could be known, one row per statement. The view shows the newest "
+        "statement of each company and kind. Only this dataset has a company's name as of an instant."
     ),
     availability=(
         "A name from EDGAR is public at the end, in New York, of the day of the first filing that the company itself "
@@ -49,7 +49,7 @@ DATASET = Dataset(
             required=True,
         ),
         Column("since", "date", "First day of the name, if the statement has it."),
-        Column("accession_no", "string", "Filing that states it, if any."),
+        Column("accession_no", "string", "Filing that contains the statement, if any."),
         Column(
             "source",
             "string",

@@ -6,7 +6,7 @@ from pitlake.datasets import _drops as drops
 from pitlake.datasets import _figures as figures
 from pitlake.datasets import _shared as shared
 
-NO_DAY = GapRule("bar has no readable day", "the line's date is not a calendar day")
+NO_DAY = GapRule("bar has no readable day", "the line's date is not a valid date")
 
 DATASET = Dataset(
     name="own_bars",
@@ -16,11 +16,11 @@ DATASET = Dataset(
         "for splits reflect later ones; do not load them."
     ),
     availability=(
-        "The close of New York's exchange on the bar's day, early closes included. Other values in a later file are a "
-        f"revision, available when that file was received. {figures.BARS_COUNT_FROM}"
+        "The close of New York's exchange on the bar's day, early closes included. Different values in a later file "
+        f"create a revision, available when that file was received. {figures.BARS_COUNT_FROM}"
     ),
     columns=(
-        Column("ticker", "string", "Ticker as the file spells it, in capitals.", required=True),
+        Column("ticker", "string", "Ticker as written in the file, in capitals.", required=True),
         Column("date", "date", "Trading day of the bar, New York.", required=True),
         Column("open", "float", "First price of the day.", unit="USD", required=True),
         Column("high", "float", "Highest price.", unit="USD", required=True),

@@ -7,7 +7,7 @@ from pitlake.datasets import _figures as figures
 from pitlake.datasets import _shared as shared
 
 NO_DECLARATION = GapRule(
-    "no declaration date", "the dividend has no readable or plausible declaration date, so nothing dates it"
+    "no declaration date", "the dividend has no readable or plausible declaration date, so it has no date"
 )
 NO_EX_DATE = GapRule("no ex-date", "the ex-date is absent or unreadable")
 NO_AMOUNT = GapRule("no amount", "the amount is absent, negative or no number")
@@ -20,9 +20,9 @@ DATASET = Dataset(
         "Distributions in kind are not known."
     ),
     availability=(
-        "The end of the declaration day in New York: at most a day late, and never early if the stated day is right. "
-        "A dividend without a declaration date is a gap. If the source does not state the amount as paid, and no poll "
-        "of the company's splits proves that no split restated it, the fetch time counts instead."
+        "The end of the declaration day in New York: at most a day late, and never early if the stated day is right. A "
+        "dividend without a declaration date becomes a gap. If the source does not give the amount as paid, and no "
+        "poll of the company's splits proves that no split restated it, the fetch time is used instead."
     ),
     columns=(
         Column("ticker", "string", "Ticker of the paying company.", required=True),

@@ -16,9 +16,9 @@ DATASET = Dataset(
     ),
     availability=(
         "The market close of the execution day, when the first bar on the new basis is public. If the exchange is "
-        "closed that day, the end of the day in New York. The split was announced earlier, but no source says when. "
-        "A split that was still in the future when fetched is a gap. This is never early; announcements come days to "
-        "months before."
+        "closed that day, the end of the day in New York. The split was announced earlier, but no source says when. A "
+        "split that was still in the future when fetched becomes a gap. This is never early; announcements come days "
+        "to months before."
     ),
     columns=(
         Column("ticker", "string", "Ticker of the company.", required=True),

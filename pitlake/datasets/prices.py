@@ -23,9 +23,9 @@ DATASET = Dataset(
     title="Daily price bars",
     summary=(
         "Daily bars as traded of companies, of the ETFs of industries and sectors, and of the index. A bar that the "
-        "graph stores adjusted for later splits is converted back to the traded prices; if nothing proves which "
-        "splits it is adjusted for, it is a gap. The query `bars_adjusted` returns the series adjusted for the "
-        "splits public as of an instant."
+        "graph stores adjusted for later splits is converted back to traded prices. If nothing proves which splits it "
+        "is adjusted for, it becomes a gap. The query `bars_adjusted` returns the series adjusted for the splits "
+        "public as of an instant."
     ),
     availability=(
         "The market close of the bar's day, including early closes, or the bar's own timestamp if that is later. A "

@@ -14,7 +14,7 @@ DATASET = Dataset(
             "section_name", "string", "Name of the item, without spaces between its words, as extracted.", required=True
         ),
         Column("content", "string", "Text of the section."),
-        Column("content_length", "int", "Length as the graph states it.", unit="characters", minimum=0),
+        Column("content_length", "int", "Length as the graph gives it.", unit="characters", minimum=0),
     ),
     key=("accession_no", "section_name"),
     entity="ticker",

@@ -35,7 +35,7 @@ DATASET = Dataset(
         Column("link_txt", "string", "Address of the complete submission text.", pattern="https?://.+"),
         Column("primary_document_url", "string", "Address of the primary document.", pattern="https?://.+"),
         Column("exhibits", "json", "Exhibit number to address, as a JSON object."),
-        Column("created", "instant", "EDGAR acceptance, as the graph states it.", required=True),
+        Column("created", "instant", "EDGAR acceptance, as the graph gives it.", required=True),
     ),
     key=("accession_no",),
     entity="ticker",

@@ -26,7 +26,7 @@ DATASET = Dataset(
         ),
         Column("publisher", "string", "First folder into which it was dropped; null if there was none."),
         Column("format", "string", "Kind of the file.", required=True, values=FORMATS, strict=True),
-        Column("title", "string", "Title as the file states it; otherwise its first line."),
+        Column("title", "string", "Title given in the file; otherwise its first line."),
         Column("text", "string", "The text, one line per block, without pictures.", required=True),
         Column("pages", "int", "Pages of a PDF.", minimum=1),
     ),

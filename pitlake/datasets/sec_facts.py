@@ -12,7 +12,7 @@ UNKNOWN_FILING = GapRule(
 )
 STATED_TWICE = GapRule(
     "stated twice by one filing",
-    "the answer has two values for one concept, unit, period and accession number, and the first one counts",
+    "the answer has two values for one concept, unit, period and accession number, and the first one is used",
 )
 
 DATASET = Dataset(

@@ -9,12 +9,12 @@ from pitlake.datasets import _shared as shared
 
 NO_ACCEPTANCE = GapRule(
     "acceptance instant missing or unreadable",
-    "neither the JSON nor a header states an instant of acceptance since 1993",
+    "neither the JSON nor a header gives an instant of acceptance since 1993",
 )
 NO_ACCESSION = GapRule("no accession number", "the row of the answer does not name a filing")
 TOLD_OTHERWISE = GapRule(
     "stated differently on another page",
-    "pages of one run overlap and describe the filing differently, and the first one counts",
+    "pages of one run overlap and describe the filing differently, and the first one is used",
 )
 
 DATASET = Dataset(
@@ -38,7 +38,7 @@ DATASET = Dataset(
         Column("accepted_at", "instant", "The acceptance as decided.", required=True),
         replace(shared.ACCEPTANCE_RULE, required=True),
         shared.RELEASE_RULE,
-        Column("acceptance_raw", "string", "The acceptance as the answer spells it.", required=True, proof=True),
+        Column("acceptance_raw", "string", "The acceptance as the answer writes it.", required=True, proof=True),
         Column("filing_date", "date", "EDGAR's filing date: often not the day of acceptance."),
         Column("report_date", "date", "Period the filing covers; never its availability."),
         Column("items", "strings", "Items of an 8-K, such as 2.02."),

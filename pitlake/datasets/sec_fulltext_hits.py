@@ -6,7 +6,7 @@ from pitlake.datasets import _shared as shared
 
 UNKNOWN_FILING = GapRule(
     "acceptance of the filing is unknown",
-    "a hit does not date its filing, and neither the lake nor a fetched header states its acceptance",
+    "a hit does not date its filing, and neither the lake nor a fetched header gives its acceptance",
 )
 MORE_HITS = GapRule(
     "more hits than were fetched",
@@ -15,7 +15,7 @@ MORE_HITS = GapRule(
 )
 TOLD_OTHERWISE = GapRule(
     "stated differently on another page",
-    "pages of one run describe the same document of a filing differently, and the first one counts",
+    "pages of one run describe the same document of a filing differently, and the first one is used",
 )
 
 DATASET = Dataset(

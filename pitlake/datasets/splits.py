@@ -8,7 +8,7 @@ OTHER_DATE = GapRule("execution date differs from its date node", "the two disag
 
 TWO_RATIOS = GapRule(
     "two ratios for one day",
-    "another node of the company and day has another ratio, and the node with the greater id is used",
+    "another node of the company and day has a different ratio, and the node with the greater id is used",
 )
 
 DATASET = Dataset(

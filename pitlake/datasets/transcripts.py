@@ -27,13 +27,13 @@ DATASET = Dataset(
     summary="One row per earnings call, keyed by ticker and starting minute.",
     availability=(
         f"{DEFAULT_LAG // timedelta(hours=1)} hours after the call's start (`conference_datetime`), because no source "
-        "states when the text came out. A setting can shorten the lag to 3 hours, which is an hour after the end of "
-        "a two-hour call."
+        "says when the text came out. A setting can shorten the lag to 3 hours, which is an hour after the end of a "
+        "two-hour call."
     ),
     columns=(
         Column("transcript_id", "string", "TICKER_YYYY-MM-DDTHH.MM, the call's New York start.", required=True),
         Column("ticker", "string", "Ticker of the company.", required=True),
-        Column("company_name", "string", "Company name as the provider spells it."),
+        Column("company_name", "string", "Company name as the provider writes it."),
         Column("conference_datetime", "instant", "Start of the call.", required=True),
         Column("fiscal_year", "int", "Fiscal year the call reports on; unreliable upstream."),
         Column(

@@ -15,8 +15,8 @@ INDEX, SUBMISSIONS = "index", "submissions"
 UNDATED_NAME = GapRule(
     "no filing under the new name",
     (
-        "the days of a former name overlap the next one's, or EDGAR lists no filing after them, so nothing dates the "
-        "new name"
+        "the days of a former name overlap the next one's, or EDGAR lists no filing after them, so the new name has no "
+        "date"
     ),
 )
 
@@ -30,11 +30,11 @@ DATASET = Dataset(
         "submissions. The query `universe` combines them."
     ),
     availability=(
-        "The filing's own availability, as in sec_filings. A filing known only from an index counts from 07:30 of the "
-        "next business day after its filing date, or after the index's last day if the filing is older than the index. "
-        "A new name counts when `names` has it: at the end of the day of the first filing that the company itself made "
-        "under it, and after every poll that saw the old name. The day a filing takes effect is a separate column, "
-        "never its availability."
+        "The filing's own availability, as in sec_filings. A filing known only from an index is available from 07:30 "
+        "of the next business day after its filing date, or after the index's last day if the filing is older than the "
+        "index. A new name is available when `names` has it: at the end of the day of the first filing that the "
+        "company itself made under it, and after every poll that saw the old name. The day a filing takes effect is a "
+        "separate column, never its availability."
     ),
     columns=(
         shared.CIK,
@@ -65,7 +65,7 @@ DATASET = Dataset(
         Column(
             "company_name",
             "string",
-            "Name on the filing: as its index spells it, or the new name; null if only submissions state it.",
+            "Name on the filing: as its index writes it, or the new name; null if only submissions have it.",
         ),
         Column("former_name", "string", "Previous name; only for `renamed`."),
         Column("exchange", "string", "Exchange that certifies or removes the class, if the filing says so."),
@@ -77,8 +77,8 @@ DATASET = Dataset(
             "effective_on",
             "date",
             (
-                "Day the filing takes effect by law: ten days after filing for Form 25; ninety for Form 15 under "
-                "12(b) or 12(g) and Form 15F; at once for 15-15D and REVOKED; null for other forms."
+                "Day the filing takes effect by law: ten days after filing for Form 25, ninety for Form 15 under 12(b) "
+                "or 12(g) and Form 15F, and immediately for 15-15D and REVOKED. Null for other forms."
             ),
         ),
     ),

@@ -19,8 +19,8 @@ DATASET = Dataset(
     summary="Pages of an explicit list of sources, dated by their own claims, one row per text revision.",
     availability=(
         "When a capture first contained the text, because a text seen today may have been written today. It is never "
-        "before the page's latest proven claim: its publication, the updates it mentions, and Last-Modified. A day "
-        "without a time counts as its end in New York; a time without an offset is read as late as possible."
+        "before the page's latest proven claim: its publication, the updates it mentions, and Last-Modified. A date "
+        "without a time means the end of that day in New York; a time without an offset is read as late as possible."
     ),
     columns=(
         Column("url", "string", "Address of the page.", required=True),

@@ -7,7 +7,7 @@ from pitlake.datasets import _shared as shared
 UNDATED = GapRule("no publication date", "the result's date is null or blank")
 BAD_DATE = GapRule("date is unreadable", "date or last_updated is text that is not a date, or is before 1990")
 NO_URL = GapRule("no address", "the result has no url, so nothing identifies it")
-LOCATOR = GapRule("locator only", "the search was in SEC mode, where the filing itself states its acceptance")
+LOCATOR = GapRule("locator only", "the search was in SEC mode, where the filing itself gives its acceptance")
 
 DATASET = Dataset(
     name="web_results",
@@ -15,8 +15,8 @@ DATASET = Dataset(
     summary="Pages that Perplexity found, in a search or for a chat answer, one row per address.",
     availability=(
         "When a capture first contained the passage, because a passage seen today may have been written today. It is "
-        "never before the provider's claim: the later of publication and update, where a day counts at its end in "
-        "New York. Undated results are gaps."
+        "never before the provider's claim: the later of publication and update, where a date means the end of that "
+        "day in New York. Undated results become gaps."
     ),
     columns=(
         Column("url", "string", "Address of the page.", required=True),

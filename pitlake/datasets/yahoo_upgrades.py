@@ -14,9 +14,9 @@ DATASET = Dataset(
     title="Analyst ratings of Yahoo",
     summary="Upgrades, downgrades, initiations and reiterations by firm, with price targets if stated.",
     availability=(
-        "The end of the rating's day in New York. The day is that in UTC or in New York, whichever is later, because "
-        "the source's times of day are not proven. This is at most two days late. A price target counts from the fetch "
-        "unless polls of the company's splits prove that no split followed."
+        "The end of the rating's day in New York. It is the day in UTC or in New York, whichever is later, because the "
+        "source's times of day are not proven. This is at most two days late. A price target is available from the "
+        "fetch unless polls of the company's splits prove that no split followed."
     ),
     columns=(
         Column("ticker", "string", "The requested symbol.", required=True),

@@ -1,5 +1,5 @@
 -- `news_full_text` over all companies, in a process that has an index of words (pitlake/session/visible/words.py). The
--- results equal those of the query to the last digit. Texts are handled in blocks of 64, with one bit per text. The
+-- results match the query's to the last digit. Texts are handled in blocks of 64, with one bit per text. The
 -- bits show how rare a word is and which texts match. A block is skipped if the highest score it could reach is below
 -- the scores found in the most promising blocks. Few blocks remain. Phrases are searched first in the texts with the
 -- best scores, and in other texts only if they could still be among the best. Words and files are written into

@@ -1,5 +1,5 @@
 -- reads: news, benzinga_news
--- Benzinga's articles about a company, or about all companies if it is null, that the graph does not hold. text: the
+-- Benzinga's articles about a company, or about all companies if it is null, that the graph does not have. text: the
 -- text that searches read, without HTML tags.
 CREATE MACRO benzinga_of(wanted) AS TABLE
 SELECT

@@ -1,6 +1,6 @@
 -- reads: news, benzinga_news
 -- For each instant at which an article about a company became public, the number of articles about it that were public.
--- An edited article and an article in both sources are each counted once.
+-- An edited article, and an article in both sources, counts once.
 CREATE MACRO asof_news_counts(companies) AS TABLE
 WITH
     articles AS (

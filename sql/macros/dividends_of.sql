@@ -1,7 +1,7 @@
 -- reads: dividends, polygon_dividends
--- The cash dividends of a company from every source, each once. Polygon's are used if the graph states no dividend of
+-- The cash dividends of a company from every source, each once. Polygon's are used if the graph has no dividend of
 -- that ex-date and kind. Of one dividend that is recorded on two neighbouring ex-days, the one that was public first
--- counts. `source` names the dataset. Kind and frequency are spelled as the graph spells them.
+-- is used. `source` names the dataset. Kind and frequency are written as in the graph.
 CREATE MACRO dividends_of(wanted) AS TABLE
 WITH
     stated AS MATERIALIZED (

@@ -1,6 +1,5 @@
 -- reads: reports, sec_filings
--- The filings of a company from every source. Each filing is returned once: as the graph states it, otherwise as EDGAR
--- lists it.
+-- The filings of a company from every source. Each filing is returned once: as the graph has it, otherwise as EDGAR -- lists it.
 CREATE MACRO filings_of(wanted) AS TABLE
 SELECT *
 FROM (
@@ -17,7 +16,7 @@ FROM (
 )
 QUALIFY row_number() OVER (PARTITION BY accession_no ORDER BY source, cik) = 1;
 
--- union: filings | Filings of every source, each once per filer: as the graph states it, otherwise as EDGAR lists it.
+-- union: filings | Filings of every source, each once per filer: as the graph has it, otherwise as EDGAR lists it.
 -- columns: available_at, available_at_source, accession_no, form_type, items, created, cik, source, evidence
 CREATE VIEW filings AS
 SELECT available_at, available_at_source, accession_no, form_type, items, created, cik, 'reports' AS source, evidence

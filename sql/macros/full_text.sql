@@ -22,7 +22,7 @@ CREATE MACRO search_count(text, word) AS
 -- Parse a query into one row. It consists of words and "quoted phrases"; any may match, but those joined by AND must
 -- all match. terms: its distinct words, sorted. clauses: [{terms, phrases}]; a text matches if it has all the words and
 -- phrases of some clause. A clause contains its words as positions in `terms`, and its phrases as `search_spelled` writes
--- texts. A query without words is an error, because no text can match it.
+-- texts. A query without words raises an error, because no text can match it.
 CREATE MACRO search_asked(query) AS TABLE
 WITH
     piece AS (
@@ -157,7 +157,7 @@ SELECT doc, search_score(weight, counts, characters, mean) AS score
 FROM counted, size, weights
 WHERE matches;
 
--- Macros for the index of words (sql/indexed), which holds 64 texts per block, one bit each.
+-- Macros for the index of words (sql/indexed), which has 64 texts per block, one bit each.
 
 -- The largest amount that a word can add to the score of a text of a block. weakness: the block's minimum of (0.3 + 0.9
 -- * characters / mean) / times.

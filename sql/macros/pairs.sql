@@ -1,5 +1,5 @@
 -- The (ticker, instant) pairs of a question, numbered in order. company: in the form that company.sql reads. A pair
--- after as_of is an error. The session lacks the rows that became public in between, so it would return an older
+-- after as_of raises an error. The session lacks the rows that became public in between, so it would return an older
 -- row as the newest.
 --
 -- The pairs come from range(), whose number of rows is known when a query is planned: an unnested list counts as one

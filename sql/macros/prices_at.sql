@@ -1,7 +1,7 @@
 -- reads: prices, own_bars, av_daily_bars, splits, polygon_splits
 -- For each (ticker, instant) pair, the newest daily bar that was public then, if any. split_index makes closes of
 -- different instants comparable, by the splits that were public at each. It is null from the first night over which the
--- price series does not continue. An unrecorded split is then a gap and not a return.
+-- price series does not continue. An unrecorded split then becomes a gap and not a return.
 CREATE MACRO prices_at(pairs) AS TABLE
 WITH
     events AS MATERIALIZED (FROM asof_pairs(pairs)),

@@ -2,7 +2,7 @@
 -- Nearest stored embeddings by cosine similarity. Rows after the cut-off are removed first, then the rest is ranked.
 
 -- The vector to search for: `embedding`, or the newest vector of the seed, from the graph or a model. An unknown seed
--- is an error. The error is the same whether the text appears later or never.
+-- raises an error. The error is the same whether the text appears later or never.
 CREATE MACRO search_vector(embedding, seed, model_wanted) AS
     coalesce(
         embedding::FLOAT[],

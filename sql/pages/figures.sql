@@ -30,7 +30,7 @@ WITH
     )
 SELECT
     newest.dataset AS dataset, cik, item, concept,
-    -- The spelling of EDGAR, which `sec_facts` uses.
+    -- The format of EDGAR, which `sec_facts` uses.
     CASE WHEN newest.dataset = 'sec_facts'
         THEN regexp_replace(replace(unit, 'iso4217:', ''), '^([A-Z]{3})shares$', '\1/shares') ELSE unit
     END AS unit,

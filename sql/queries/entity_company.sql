@@ -1,4 +1,4 @@
--- summary: Reference data of a company, dated by when the lake first observed it; nothing proves an earlier date.
+-- summary: Reference data of a company, dated by when the lake first observed it; an earlier date cannot be proven.
 -- agent: entity
 -- reads: companies
 -- ids: cik

@@ -4,16 +4,16 @@
 -- ids: ticker, at, concept_qname, unit, months
 -- param pairs pairs required | JSON array of {"ticker": …, "at": instant}; instants must not be after as_of.
 -- param concepts texts required | Qualified names, such as us-gaap:Revenues.
--- param months int optional | Length of the period in months, such as 3 or 12; default: any length. 3 means a fiscal quarter, including one of 12 to 17 weeks; the same applies to 6, 9 and 12. Facts of one day have no length.
--- param forms forms = "periodic_first" | Forms whose figures count: periodic_first (other forms only if no periodic report states the period), periodic (only 10-K, 10-Q, 20-F, 40-F and their variants) or any (the newest figure of any form).
+-- param months int optional | Length of the period in months, such as 3 or 12; default: any length. 3 means a fiscal quarter, including one of 12 to 17 weeks, and 6, 9 and 12 likewise. Facts of one day have no length.
+-- param forms forms = "periodic_first" | Forms whose figures are used: periodic_first (other forms only if no periodic report states the period), periodic (only 10-K, 10-Q, 20-F, 40-F and their variants) or any (the newest figure of any form).
 -- column ticker
 -- column at
 -- column concept_qname | Qualified name.
 -- column unit | Unit, such as iso4217:USD.
--- column months [months] | Length of the period; 3 means a fiscal quarter, including one of 12 to 17 weeks; the same applies to 6, 9 and 12; null for a fact of one day.
+-- column months [months] | Length of the period; 3 means a fiscal quarter, including one of 12 to 17 weeks, and 6, 9 and 12 likewise. Null for a fact of one day.
 -- column period_start
 -- column period_end
--- column value [unit] | The value, as its newest filing public at that instant states it.
+-- column value [unit] | The value, as stated by the newest filing public at that instant.
 -- column accessionNo | Accession number of that filing.
 -- column formType | EDGAR form type of that filing.
 -- column cik | Central Index Key of the company, 10 digits, zero-padded.

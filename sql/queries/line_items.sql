@@ -11,10 +11,10 @@
 -- column unit | Unit of the value, such as iso4217:USD, iso4217:USDshares (a share) or shares.
 -- column period_start | First day of the period; null for a balance.
 -- column period_end | Last day of the period, or the day of a balance, inclusive.
--- column months [months] | Length of the period; 3 means a fiscal quarter, including one of 12 to 17 weeks; the same applies to 6, 9 and 12; null for a balance.
+-- column months [months] | Length of the period; 3 means a fiscal quarter, including one of 12 to 17 weeks, and 6, 9 and 12 likewise. Null for a balance.
 -- column method | stated; or summed from other line items of the period, if no filing states it.
--- column concept | Qualified name of the concept that states it; for a sum, those of its parts, joined by \|.
--- column form_type | EDGAR form type of the filing that states it; for a sum, those of its parts, joined by \|.
+-- column concept | Qualified name of the reported concept; for a sum, the names of its parts, joined by \|.
+-- column form_type | EDGAR form type of the filing that states it; for a sum, the form types of its parts, joined by \|.
 -- column accession_no | Accession number of that filing, likewise.
 -- column source | Dataset of the fact, likewise.
 -- column evidence_ids | Evidence of every fact the value is computed from.

@@ -6,8 +6,8 @@
 -- column model | Id of the model.
 -- column provider | Its provider.
 -- column released | Day it was released.
--- column knowledge_cutoff | Last day of its training data; null if unknown, which counts as knowing everything.
--- column source | Page that states this.
+-- column knowledge_cutoff | Last day of its training data; null if unknown, in which case it is assumed to know everything.
+-- column source | Page with these facts.
 -- column evidence
 SELECT available_at, available_at_source, model, provider, released, knowledge_cutoff, source, evidence
 FROM model_registry

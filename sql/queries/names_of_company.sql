@@ -7,9 +7,9 @@
 -- column kind | company_name or ticker.
 -- column name | The first of the names.
 -- column all_names | Every name of that kind in the statement.
--- column since | First day of the name, if the statement says so.
+-- column since | First day of the name, if the statement has it.
 -- column source | Source of the statement.
--- column accession_no | Filing that states it, if it was a filing.
+-- column accession_no | Filing that contains the statement, if it was a filing.
 -- column statement | Id of the statement in its source.
 -- column age_days [days] | Days from the statement to as_of; nothing has proven the name since then.
 -- column evidence

@@ -5,7 +5,7 @@
 -- hindsight: evidence_ids
 -- param pairs pairs required | JSON array of {"ticker": …, "at": instant}; instants must not be after as_of.
 -- param concepts texts = [] | Qualified names of reported values, such as us-gaap:Revenues.
--- param months int = 3 | Length of periods in months; 3 means a fiscal quarter, including one of 12 to 17 weeks; the same applies to 6, 9 and 12. Facts of one day are always included.
+-- param months int = 3 | Length of periods in months; 3 means a fiscal quarter, including one of 12 to 17 weeks, and 6, 9 and 12 likewise. Facts of one day are always included.
 -- param forms forms = "periodic_first" | Forms whose figures count: periodic_first (other forms only if no periodic report states the period), periodic (only 10-K, 10-Q, 20-F, 40-F and their variants) or any (the newest figure of any form).
 -- param news_days int = 30 | Number of days before each instant in which articles are counted; an article counts once, on the day it first became public.
 -- column ticker

@@ -11,7 +11,7 @@
 -- column point
 -- column measure
 -- column value [unit] | The number.
--- column unit | Its unit, as the file states it.
+-- column unit | Its unit, as given in the file.
 -- column evidence
 SELECT available_at, available_at_source, instrument, quoted_on, tenor, point, measure, value, unit, evidence
 FROM market_quotes

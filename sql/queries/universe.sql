@@ -5,8 +5,8 @@
 -- param statuses texts = ["listed","registered","uncertain"] | Statuses to show. Others are `offered`, `delisted` and `deregistered`.
 -- param ciks texts optional | Central Index Keys to show, 10 digits; default: all.
 -- column cik | Central Index Key of the company.
--- column company_name | Newest name in `names`, on a filing or in an index; null if none of them states one.
--- column status | listed; registered (files reports, but no lasting listing is known); uncertain (a class that no filing names was removed and no report followed, or a Form 15 under 12(g) ended a registration while an exchange lists the company); offered (only a first registration); delisted; or deregistered.
+-- column company_name | Newest name in `names`, on a filing or in an index; null if none of them has one.
+-- column status | listed, registered (files reports, but no lasting listing is known), uncertain, offered (only a first registration), delisted or deregistered. Uncertain means that a class that no filing names was removed and no report followed, or that a Form 15 under 12(g) ended a registration while an exchange lists the company.
 -- column exchange | Exchange that last certified or removed a class, if a filing says so.
 -- column since | When the first of its filings in the lake became public.
 -- column listed_at | When its newest listing became public.

@@ -1,5 +1,5 @@
 -- Earnings releases, one row per 8-K with item 2.02. A row combines the newest statement of each source that is public,
--- and is dated by the first instant whose clock was proven. A revision holds the statement of one source;
+-- and is dated by the first instant whose clock was proven. A revision contains the statement of one source;
 -- earnings_events_revisions has every revision.
 CREATE VIEW earnings_events AS
 SELECT

@@ -1,6 +1,6 @@
 -- The newest public vector of each text, one row per kind and id.
 -- The window function runs over keys only, and the vectors are joined afterwards; a window over the vectors would hold
--- the whole dataset in memory. Of several revisions of a key, the newest public one counts; embeddings_revisions has
+-- the whole dataset in memory. Of several revisions of a key, the newest public one is used; embeddings_revisions has
 -- every revision.
 CREATE VIEW embeddings AS
 SELECT
