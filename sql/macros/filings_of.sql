@@ -1,5 +1,6 @@
 -- reads: reports, sec_filings
--- The filings of a company from every source. Each filing is returned once: as the graph has it, otherwise as EDGAR -- lists it.
+-- The filings of a company from every source. Each filing is returned once: as the graph has it, otherwise as EDGAR
+-- lists it.
 CREATE MACRO filings_of(wanted) AS TABLE
 SELECT *
 FROM (

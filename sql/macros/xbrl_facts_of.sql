@@ -1,7 +1,8 @@
 -- reads: xbrl_facts, sec_facts
 -- The facts about one company from every source, each once: as last stated by a periodic report, otherwise by any
--- filing. Proxy statements are not periodic reports: they repeat a year's figures, sometimes in a different scale or with -- a different sign. If the company is named only by a ticker, a fact that a later revision assigns to another ticker is
--- left out.
+-- filing. Proxy statements are not periodic reports: they repeat a year's figures, sometimes in a different scale or
+-- with a different sign. If the company is named only by a ticker, a fact that a later revision assigns to another
+-- ticker is left out.
 CREATE MACRO xbrl_facts_of(wanted) AS TABLE
 SELECT * EXCLUDE (company, content_hash)
 FROM all_facts([wanted]) AS stated
