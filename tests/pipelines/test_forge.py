@@ -117,7 +117,7 @@ def test_schedules_and_walks_follow_the_same_timetable_of_the_settings(plan, mon
 
 
 BROKEN = "[schedules]\nretrospective_day = 'Funday'\n"
-SAYS = "retrospective_day 'Funday' is not a day of the week; write one of Monday"
+SAYS = "schedules.retrospective_day: is 'Funday'; it should be 'Monday'"
 
 
 def test_unreadable_settings_stop_only_forge(tmp_path, monkeypatch):

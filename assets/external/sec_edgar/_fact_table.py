@@ -26,8 +26,6 @@ from resources.http.capture import Capture
 SCHEMA = staged_schema(DATASET)
 MOST_FACTS = 65_536
 """The number of facts that are converted to rows together."""
-_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
-_EPOCH = date(1970, 1, 1).toordinal()
 _FIELDS = itemgetter("end", "accn", "filed", "form", "val")
 
 Lists = Sequence[tuple[int, Mapping[str, str], Sequence[Any]]]
@@ -143,31 +141,4 @@ def _table(lists: Lists, capture: Capture, dated: Dating) -> pa.Table | None:
         "available_at_basis": pa.nulls(len(values)),
         "evidence": pc.binary_join_element_wise(item, last, number_texts, "/"),
     }
-    constants = {
-        name: pa.array([value], pa.string()).take(np.zeros(len(values), int)) for name, value in _CONSTANT.items()
-    }
-    arrays = [_array({**rows, **constants}[field.name], field.type) for field in SCHEMA]
-    return pa.Table.from_arrays(arrays, schema=SCHEMA)
-
-
-def _array(values: Any, kind: pa.DataType) -> pa.Array:
-    if isinstance(values, pa.Array):
-        return values.cast(kind)
-    return pa.array(values, pa.int32()).cast(kind) if kind == pa.date32() else pa.array(values, kind)
-
-
-class _Dated(NamedTuple):
-    """The dates of one filing's facts: instants in microseconds, and its filing date in days since 1970."""
-
-    at: int
-    rule: str
-    accepted_at: int
-    filed: int | None
-
-
-@lru_cache(maxsize=65_536)
-def _day(text: str) -> int:
-    """Return a day as days since 1970. Raises ValueError if it is not in EDGAR's format."""
-    if not _DAY.fullmatch(text):
-        raise ValueError
-    return date.fromisoformat(text).toordinal() - _EPOCH
+    return pa.Table.from_pydict(rows, schema=SCHEMA)
