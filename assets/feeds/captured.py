@@ -63,7 +63,7 @@ def _possible(capture: Capture) -> Iterator[Scope]:
     texts = [value for _, value in capture.params] + capture.url.split("/")[3:]
     named_days = set()
     for spelling in chain.from_iterable(map(_DAY.findall, texts)):
-        with suppress(ValueError):  # The digits are not a day.
+        with suppress(ValueError):  # The digits are not a date.
             named_days.add(date.fromisoformat(spelling))
     days = sorted(named_days)
     words = dict.fromkeys(match[0] for text in texts if not _DAY.search(text) and (match := _WORD.match(text)))

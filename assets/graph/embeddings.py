@@ -123,7 +123,7 @@ def exchange(record: Record) -> dict[str, Any]:
 
 
 def vector(value: Any) -> list[float]:
-    """Return a list of finite numbers. Raises Unreadable, also if all are 0, because such a vector has no direction."""
+    """Return a list of finite numbers. Raises Unreadable for others, or if all are 0, which is not a direction."""
     if (
         not isinstance(value, list)
         or not all(

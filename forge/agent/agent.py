@@ -136,7 +136,7 @@ class Agent:
             if name in self.tape.decisions():
                 inputs = self._inputs(name)
                 if text not in ("", inputs["text"]):
-                    raise BadInput("decision", f"{name} was started with another question", "ask it without that name")
+                    raise BadInput("decision", f"{name} was started with a different question", "ask without that name")
             else:
                 with self.tape.reserving():
                     inputs = self.tape.begin(name, self._new_inputs(text, at, trigger, user, event))

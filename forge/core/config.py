@@ -17,7 +17,7 @@ from pitlake.validation import pattern, validate, validated_dataclass
 
 ROLES = ("agent", "subagent", "validation", "contrastive_validation", "review", "synthesis", "compact")
 PROPOSAL = "proposal"
-"""The role that writes changes of skills. `[evolution] proposal_model` sets its model."""
+"""The role that writes changes to skills. `[evolution] proposal_model` sets its model."""
 Profile = Literal["full", "small"]
 Shared = Literal["read", "search", "decisions"]
 Weekday = Literal["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]

@@ -124,7 +124,7 @@ class _Story:
             for line in lines[1:]:
                 self.on_line(f"    {line.strip()[:SHOWN]}")
         if not any(answer.startswith("Written: ") for answer in (step.answer for step in steps)):
-            raise BadInput("lake", f"has no GDP of 2014 as of {at}", "give --lake a lake that `make demo` filled")
+            raise BadInput("lake", f"has no GDP for 2014 as of {at}", "give --lake a lake that `make demo` filled")
         self._print_records()
         return decided.decision
 

@@ -199,8 +199,8 @@ def _ask(query: catalogue.Query, bound: dict[str, Any], at: At) -> dict[str, Any
         if not len(result):
             counted = dict(session.sql("SELECT dataset, rows FROM lake_info").rows())
             empty = [name for name in query.reads if not counted.get(name)]
-            reasons = [f"the lake has no row of {name} as of this instant" for name in empty]
-            reasons = reasons or [f"no row of {', '.join(query.reads)} answers the question"]
+            reasons = [f"the lake has no rows of {name} as of this instant" for name in empty]
+            reasons = reasons or [f"no rows of {', '.join(query.reads)} answer the question"]
             gaps = [clean_gap("no_data", reason) for reason in reasons]
     return pass_gate(rows_of(result.arrow()), gaps, (result,), at.as_of)
 

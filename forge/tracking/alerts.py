@@ -198,7 +198,7 @@ def _late(
         newest = date.fromisoformat(max(days)) if days else None
         if newest is None or newest < day:
             missing = f"after {newest}" if newest else f"since {day - LOOKBACK}"
-            yield Alert("data late", ticker, f"has no bar {missing}; the last session was {day}")
+            yield Alert("data late", ticker, f"has no bars {missing}; the last session was {day}")
     datasets_read = {name for view in views if view.settles for name in catalogue.get(view.settles.query).reads}
     limits = {name: limit for name in sorted(datasets_read) if (limit := datasets.get(name).freshness)}
     if not limits:
@@ -209,5 +209,5 @@ def _late(
         watermark = watermarks.get(name)
         if watermark is not None and close - watermark > limit:
             allowed = "1 day" if limit.days == 1 else f"{limit.days} days"
-            problem = f"has no row after {iso(watermark)}; the contract allows {allowed} before the last close"
+            problem = f"has no rows after {iso(watermark)}; the contract allows {allowed} before the last close"
             yield Alert("data late", name, problem)

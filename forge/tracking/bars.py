@@ -84,7 +84,7 @@ def traded_bars(ticker: str, since: date, at: At) -> Traded:
         if not row["ex_dividend_date"] or not since <= (day := _day(row["ex_dividend_date"])) <= today:
             continue
         if row["cash_amount"] is None or row["unit"] != PER_SHARE:
-            gaps.append(f"the dividend of {day} is not in USD and not counted")
+            gaps.append(f"the dividend of {day} is not in USD and is not counted")
         else:
             dividends[_session_from(day)] += row["cash_amount"]
     closes = {_day(row["date"]): row["close"] for row in priced if row["close"]}

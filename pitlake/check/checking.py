@@ -163,7 +163,7 @@ class _Checking:
             raise BadInput("function", problem, "give its random numbers a seed")
         self._note_sightings(first, self.check.until)
         if later.answer is None:
-            self.report.skipped[f"with another clock: {later.error}"] = 1
+            self.report.skipped[f"with a different clock: {later.error}"] = 1
         else:
             for difference in differences(base, later.answer).values():
                 self._add("clock", self.check.until, difference, f"where the clock is {_CLOCK.days} days ahead")

@@ -129,7 +129,7 @@ class Worlds:
         return Snapshot(snapshot.version, tables)
 
     def _rewritten(self, file: DataFile, change: Callable[[pa.Table], pa.Table]) -> list[DataFile]:
-        """Return the files that replace a file after a change of its rows: one per month; none if no rows are left."""
+        """Return the files that replace a file after a change to its rows: one per month; none if no rows are left."""
         rows = pq.read_table(file.path, partitioning=None)
         if file.beside is not None:
             rows = rows.append_column(

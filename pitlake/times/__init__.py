@@ -205,7 +205,7 @@ def _spelled(value: Any, form: str) -> _Spelling:
             value = int(value)
         text = str(value).zfill(width) if isinstance(value, int) and not isinstance(value, bool) else value.strip()
         if width and len(text) != width:
-            raise Unreadable("no time of this format")
+            raise Unreadable("does not match this time format")
         moment = datetime.strptime(text, form)  # noqa: DTZ007 - The zone is settled below.
         return _Spelling(moment.replace(tzinfo=None), moment.tzinfo, has_clock(form))
     if not isinstance(value, str):

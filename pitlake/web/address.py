@@ -103,7 +103,7 @@ def _moved_to(moment: datetime, query: Mapping[str, str]) -> datetime:
     try:
         day = date.fromisoformat(query["date"]) if query.get("date") else local_day
     except ValueError:
-        raise BadInput("date", "is not a day", "give a date such as 2024-05-22") from None
+        raise BadInput("date", "is not a date", "give a date such as 2024-05-22") from None
     try:
         clock_time = time.fromisoformat(query["time"]) if query.get("time") else local_time
     except ValueError:
@@ -116,7 +116,7 @@ def _moved_to(moment: datetime, query: Mapping[str, str]) -> datetime:
             # A slider's position counts days as `date.toordinal` does.
             day = date.fromordinal(int(query["day"])) if query.get("day") else local_day
         except (ValueError, OverflowError):
-            raise BadInput("day", "is not a day", "give the number of a day, as the slider does") from None
+            raise BadInput("day", "is not a day's number", "give the number of a day, as the slider does") from None
     if (day, clock_time) == (local_day, local_time):
         return moment
     return instant(datetime.combine(day, clock_time, NEW_YORK), "date")
