@@ -17,7 +17,7 @@ from pitlake.cli.sessions import working
 @format_option(("table", "json", "csv", "parquet"))
 @output_option
 def command(receipt: str, lake: str | None, isolation: Any, form: str, output: Path | None) -> None:
-    """Repeat a receipt's question and check that the answer is the same.
+    """Repeat a receipt's question and compare the answers.
 
     RECEIPT is the id of a stored receipt or the start of an id, the sha256 of its answer, or a receipt file.
     """
