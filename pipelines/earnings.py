@@ -70,13 +70,13 @@ def unbuilt(instance: dg.DagsterInstance, releases: Sequence[Event]) -> list[str
         return []
     # A release is not requested again within a day, or while a run for it has not ended.
     now = clock.now()
-    unfinished = [status for status in dg.DagsterRunStatus if status not in ENDED]
     lately = dg.RunsFilter(created_after=now - AGAIN_AFTER)
-    under_way = dg.RunsFilter(statuses=unfinished, created_after=now - LOST_AFTER)
+    under_way = dg.RunsFilter(statuses=[*{*dg.DagsterRunStatus} - {*ENDED}], created_after=now - LOST_AFTER)
+    runs = [*instance.get_runs(lately), *instance.get_runs(under_way)]
     keys = list(instance.get_dynamic_partitions(EARNINGS_SET))
     place = {key: number for number, key in enumerate(keys)}
     covered: set[str] = set()
-    for run in [*instance.get_runs(lately), *instance.get_runs(under_way)]:
+    for run in runs:  # They were read before the keys, so that the keys of each are known.
         ops: Any = run.run_config.get("ops", {})
         covered.update(ops.get(BUNDLES[0], {}).get("config", {}).get("releases", ()))
         single = run.tags.get(PARTITION, "")

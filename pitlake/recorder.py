@@ -12,7 +12,7 @@ from typing import IO, Any, BinaryIO
 
 @contextmanager
 def drafted(
-    path: Path, *, folder: Path | None = None, mode: int = 0o644, overwrite: bool = True, durable: bool = False
+    path: Path, *, folder: Path | None = None, mode: int = 0o666, overwrite: bool = True, durable: bool = False
 ) -> Iterator[BinaryIO]:
     """Yield a draft that gets its path at the end of the block. A block that raises leaves nothing.
 

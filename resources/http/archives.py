@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import struct
+import time
 import zipfile
 import zlib
 from collections import Counter
@@ -31,6 +32,8 @@ FOLDER = "bulk"
 Kind = Literal["companyfacts", "submissions"]
 DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, RuntimeError, ValueError)
 """The errors of reading a member that is damaged, encrypted, or compressed in an unknown way."""
+LONGEST_COPY = 86_400
+"""The seconds after which the draft of a copy belongs to a load that was killed."""
 MEMBERS_THAT_DECIDE = 5
 _MEMBER = re.compile(r"CIK\d{10}(-submissions-\d+)?\.json", re.ASCII)
 PATHS: dict[str, str] = {"companyfacts": "/api/xbrl/companyfacts/{}", "submissions": "/submissions/{}"}
@@ -118,6 +121,9 @@ def keep(store: CaptureStore, path: Path) -> Archive:
     target, facts = folder / f"{digest}.zip", folder / f"{digest}.json"
     if not facts.exists():
         folder.mkdir(parents=True, exist_ok=True)
+        for left in folder.glob(".*.tmp"):
+            if left.stat().st_mtime < time.time() - LONGEST_COPY:
+                left.unlink(missing_ok=True)
         with path.open("rb") as file, drafted(target) as draft:
             shutil.copyfileobj(file, draft)
         write_whole(facts, (json.dumps({"taken_at": clock.iso(clock.now()), "name": path.name}) + "\n").encode())

@@ -153,6 +153,17 @@ def test_an_archive_is_opened_once_for_all_companies(lake, archives, monkeypatch
     assert session == [archive.path]
 
 
+def test_the_draft_of_a_killed_load_is_removed_a_day_later(lake, archives):
+    store = CaptureStore.of(lake.location)
+    folder = store.root / "bulk" / "companyfacts"
+    folder.mkdir(parents=True)
+    for name, age in (("killed", 90_000), ("running", 60)):
+        (folder / f".{name}.tmp").write_bytes(b"PK")
+        os.utime(folder / f".{name}.tmp", (time.time() - age,) * 2)
+    keep(store, archives / FACTS)
+    assert [path.name for path in folder.glob(".*")] == [".running.tmp"]
+
+
 @pytest.mark.parametrize("rows_at_once", [1, 3, 100])
 def test_a_workers_rows_and_gaps_survive_pickling_to_the_publishing_process(monkeypatch, rows_at_once):
     monkeypatch.setattr(bulk_worker, "ROWS_AT_ONCE", rows_at_once)

@@ -4,7 +4,7 @@ The clock is simulated, so that observations and commits happen at the times of 
 poll found about each thing as it was staged, before the lake's content changed any date.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
@@ -13,7 +13,7 @@ from random import Random
 from typing import Any
 from unittest.mock import patch
 
-from assets.order import in_order
+from assets.order import dependencies, in_order
 from pitlake.clock import AVAILABLE_AT
 from pitlake.datasets import get
 from pitlake.lake.lake import Lake
@@ -202,7 +202,17 @@ def _looks(rng: Random) -> Iterator[Look]:
         if number and rng.random() < 0.3:
             first = rng.randrange(len(DAYS))
             days = DAYS[first : first + rng.randrange(10, 60)]
-        yield Look(at, tuple(in_order(datasets)), tuple(days))
+        yield Look(at, _with_needed(datasets), tuple(days))
+
+
+def _with_needed(names: Iterable[str]) -> tuple[str, ...]:
+    """Return datasets and those that they need, in the order of loading. If a dataset were polled without those that
+    date it, a replay would know more dates than the poll.
+    """
+    needed = {*names}
+    while more := {each for name in needed for each in dependencies()[name]} & {*DATASETS} - needed:
+        needed |= more
+    return tuple(in_order(needed))
 
 
 def _said(look: Look) -> str:
