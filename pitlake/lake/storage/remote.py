@@ -128,9 +128,10 @@ class RemoteStore(Store):
             key = self.key(path)
             place = f"{self.location}/{key}"
             try:
-                with self._reached(), drafted(path) as copy:
-                    for chunk in obstore.get(self._remote, key).stream():
-                        copy.write(chunk)
+                with drafted(path) as copy:
+                    with self._reached():
+                        for chunk in obstore.get(self._remote, key).stream():
+                            copy.write(chunk)
                     if copy.tell() != file.size:
                         raise LakeError(f"{place} is not the {file.size} bytes the lake wrote; restore it")
                 self.forget_time(path)
