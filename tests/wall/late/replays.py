@@ -24,6 +24,7 @@ from typing import Any
 from pitlake.clock import OBSERVED_AT
 from pitlake.contract import SEEN_LATER
 from pitlake.datasets import get
+from pitlake.datasets.sec_facts import UNKNOWN_FILING
 from pitlake.lake.lake import Lake
 from resources.http.capture import CaptureStore
 from tests.wall.late.asking import GAPS, Held, Row, key
@@ -139,8 +140,11 @@ class Comparison:
                 self._tell(moment, revisions, "the live lake does not show it", early, dataset)
 
     def refused(self) -> Iterator[bool]:
-        """Check that every row of the live lake is in the fresh one, or was refused with a gap."""
-        gaps = {row["locator"] for row in self.replay.held.gaps if row["reason"] == SEEN_LATER.reason}
+        """Check that every row of the live lake is in the fresh one, or was refused with a gap. If a filing was refused,
+        what it dates has no date.
+        """
+        reasons = {SEEN_LATER.reason, UNKNOWN_FILING.reason}
+        gaps = {row["locator"] for row in self.replay.held.gaps if row["reason"] in reasons}
         for dataset in self.replay.read if self.replay.way != AT_ONCE else ():
             there = {_content(dataset, row) for row in self.replay.held.rows.get(dataset, ())}
             early = {NAMES[dataset](row) for row in self._out_of_order(dataset)}
