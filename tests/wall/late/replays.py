@@ -140,8 +140,9 @@ class Comparison:
                 self._tell(moment, revisions, "the live lake does not show it", early, dataset)
 
     def refused(self) -> Iterator[bool]:
-        """Check that every row of the live lake is in the fresh one, or was refused with a gap. If a filing was refused,
-        what it dates has no date.
+        """Check that every row of the live lake is in the fresh one, or was refused with a gap.
+
+        If a filing was refused, what it dates has no date.
         """
         reasons = {SEEN_LATER.reason, UNKNOWN_FILING.reason}
         gaps = {row["locator"] for row in self.replay.held.gaps if row["reason"] in reasons}
