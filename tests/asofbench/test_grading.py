@@ -59,7 +59,7 @@ def right(case):
     return {name: Reply(answer=answer) for name, answer in replies.items()}
 
 
-def test_right_answers_are_judged_as_caught(case, right):
+def test_right_answers_get_the_verdict_caught(case, right):
     assert judge(case, **right).verdict == CAUGHT
 
 

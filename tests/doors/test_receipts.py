@@ -346,7 +346,7 @@ def test_an_answer_cut_by_the_session_s_own_limits_replays(lake):
     assert receipts.replay(result.receipt, lake).arrow() == result.arrow()
 
 
-def test_an_answer_after_a_step_that_passed_a_limit_replays(lake):
+def test_an_answer_after_a_statement_that_exceeded_a_limit_replays(lake):
     with pitlake.connect(AS_OF, lake=lake, limits=Limits(rows=10)) as session:
         session.sql("CREATE TEMP TABLE mine AS FROM range(50)")
         with pytest.raises(LimitExceeded):

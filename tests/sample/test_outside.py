@@ -52,7 +52,7 @@ def test_a_question_has_different_answers_as_of_its_two_instants(lake, question,
 
 
 @pytest.mark.parametrize("dataset", ["av_earnings", "yahoo_earnings"])
-def test_polls_of_splits_let_figures_per_share_count_from_their_report(lake, dataset):
+def test_with_polls_of_splits_figures_per_share_are_available_from_their_report(lake, dataset):
     question = f"SELECT reported_eps FROM {dataset} WHERE ticker = 'QACB' ORDER BY available_at DESC"
     with connect("2024-05-29T17:00:00-04:00", lake=lake, datasets=[dataset], isolation="in_process") as session:
         assert session.sql(question).rows()[0] == (1.53,)

@@ -142,7 +142,7 @@ def figures(companies: list[Company], rng: random.Random) -> list[Figure]:
 
 
 def judge(seed: int, compared: Counter[str]) -> list[tuple]:
-    """Return every figure of one world that is wrongly dated after any poll."""
+    """Return the figures of one world that were dated wrongly, with the poll after which they were."""
     rng, wrong = random.Random(seed), []
     companies = [company(number, rng) for number in range(COMPANIES)]
     question, polls = figures(companies, rng), []

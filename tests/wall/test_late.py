@@ -129,7 +129,7 @@ def test_a_weaker_rule_is_caught(tmp_path, monkeypatch, mutant, way):
     assert mistakes_of(way, tmp_path) != []
 
 
-def test_answers_never_depend_on_later_looks(tmp_path):
+def test_later_polls_never_change_an_answer(tmp_path):
     # The lists that lead to slides and transcripts are also read by call_events. Its next run reads those responses,
     # which is earlier in a fresh lake than in the live one.
     few = frozenset(

@@ -128,7 +128,7 @@ def test_answers_equal_those_of_lakes_that_end_at_their_instant(tmp_path):
     assert tally.counts["judged"]
 
 
-def test_answers_never_depend_on_later_looks(tmp_path):
+def test_later_polls_never_change_an_answer(tmp_path):
     tally = judge.late(3, tmp_path, moments_a_look=1, about_each=1)
     assert tally.failures == []
     assert tally.answered > tally.compared / 2

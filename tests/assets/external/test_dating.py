@@ -32,7 +32,7 @@ def acceptances():
         yield datetime.combine(day, time(), NEW_YORK) + timedelta(seconds=seconds)
 
 
-def test_an_acceptance_is_never_early_and_at_most_its_bound_late():
+def test_an_acceptance_is_never_early_and_is_late_by_at_most_its_bound():
     early = late = 0
     rules = set()
     for true in acceptances():

@@ -211,7 +211,7 @@ def test_a_run_without_a_series_is_refused():
 
 
 @given(st.dates(date(1930, 1, 1), date(2060, 1, 1)), st.sampled_from([*CLOCKS, 18, None]), st.booleans())
-def test_a_vintage_is_never_early_and_at_most_a_day_late(vintage, release, on_calendar):
+def test_a_vintage_is_never_early_and_is_late_by_at_most_a_day(vintage, release, on_calendar):
     at = public_at(vintage, release, {vintage} if on_calendar else ())
     morning = datetime(vintage.year, vintage.month, vintage.day, 8, 30, tzinfo=NEW_YORK).astimezone(timezone.utc)
     assert morning <= at <= morning + timedelta(hours=16, minutes=30)

@@ -177,7 +177,7 @@ def test_pages_that_end_before_the_first_day_are_not_fetched():
     assert [request.path for request in played.asked] == [f"/submissions/CIK{CIK}.json"]
 
 
-def test_a_daily_index_finds_registrants_and_filings_that_only_it_lists_are_gaps():
+def test_a_daily_index_finds_registrants_and_a_filing_that_only_it_lists_is_a_gap():
     day = date(2024, 2, 22)
     outcomes = happened(FILINGS, Scope(date_from=day, date_to=day))
     assert {row.values["cik"] for row in rows(outcomes)} == {CIK}

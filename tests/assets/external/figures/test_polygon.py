@@ -80,7 +80,7 @@ def test_only_polygon_symbols_keep_mixed_case(source, symbol, requested):
 
 @settings(max_examples=300, deadline=None)
 @given(st.integers(946_684_800, 1_893_456_000))
-def test_the_end_of_a_day_is_never_early_and_at_most_its_bound_late(second):
+def test_an_end_of_day_is_never_early_and_is_late_by_at_most_its_bound(second):
     truth = datetime.fromtimestamp(second, UTC)
     day = truth.astimezone(NEW_YORK).date()
     instant = dating.end_of_day_text(day.isoformat())
