@@ -45,7 +45,7 @@ OPTIONS = frozenset({
 @click.option(
     "--time-format",
     metavar="FORMAT",
-    help="Format of texts and numbers in these columns: %Y%m%d, %m/%d/%Y, another format of strptime, epoch, epoch_ms, "
+    help="Format of texts and numbers in these columns: %Y%m%d, %m/%d/%Y, another strptime format, epoch, epoch_ms, "
     "epoch_us or epoch_ns [default: ISO-8601].",
 )
 @click.option(

@@ -23,8 +23,8 @@ DATASET = Dataset(
     title="Benzinga news",
     summary="Articles as Benzinga's REST interface gives them, one row per text revision of an article.",
     availability=(
-        "The later of `created` and `updated`: title and body are the latest text, which is proven public only since "
-        "its last update. A text that changes without a newer `updated` is a new revision, available when observed."
+        "The later of `created` and `updated`: title and body are the latest text, known to be public only since its "
+        "last update. A text that changes without a newer `updated` is a new revision, available when observed."
     ),
     columns=(
         Column("id", "string", "Article id, digits.", required=True, pattern="[0-9]+", strict=True),

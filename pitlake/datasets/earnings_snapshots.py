@@ -12,9 +12,9 @@ DATASET = Dataset(
     name="earnings_snapshots",
     title="Earnings snapshots",
     summary=(
-        "What an analyst knew of a company at an instant around EDGAR's release of its earnings, one row per value. It "
-        "is the result of the named query earnings_snapshot in a session as of that instant. It is frozen: a rebuild "
-        "must give the same rows."
+        "What an analyst could know about a company at an instant near EDGAR's release of its earnings, one row per "
+        "value. It is the result of the named query earnings_snapshot in a session as of that instant. It is frozen: a "
+        "rebuild must give the same rows."
     ),
     availability=(
         "The instant of the snapshot, but never before the release that the row names. Changes and additions by a "

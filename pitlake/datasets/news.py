@@ -15,8 +15,8 @@ DATASET = Dataset(
     title="News articles",
     summary="Benzinga articles as the graph keeps them, one row per text revision of an article.",
     availability=(
-        "The later of `created` and `updated`: the graph keeps only the latest text, which is proven public only since "
-        "its last update. A text that changes again is a new revision, public at its new `updated` or when observed."
+        "The later of `created` and `updated`: the graph keeps only the latest text, known to be public only since its "
+        "last update. A text that changes again is a new revision, public at its new `updated` or when observed."
     ),
     columns=(
         Column("id", "string", "Article id; Benzinga's are `bzNews_` and digits.", required=True),

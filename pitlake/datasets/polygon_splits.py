@@ -17,8 +17,8 @@ DATASET = Dataset(
     availability=(
         "The market close of the execution day, when the first bar on the new basis is public. If the exchange is "
         "closed that day, the end of the day in New York. The split was announced earlier, but no source says when. A "
-        "split that was still in the future when fetched becomes a gap. This is never early; announcements come days "
-        "to months before."
+        "split that was still in the future when fetched becomes a gap. This is never early: splits are announced "
+        "days to months beforehand."
     ),
     columns=(
         Column("ticker", "string", "Ticker of the company.", required=True),
