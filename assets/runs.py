@@ -70,7 +70,7 @@ def attempt_partitions(
     if early:
         raise BadInput("days", f"{dataset.name} begins on {dataset.first_day}", "leave out the days before")
     if not LEAST_LAG <= publication_lag <= DEFAULT_LAG:
-        raise BadInput("publication_lag", "is out of range", "give 3 to 24 hours")
+        raise BadInput("publication_lag", f"{publication_lag} is out of range", "give 3 to 24 hours")
     read_clock: Callable[[], datetime] = lake.now if observed_at is None else lambda: observed_at
     run = RunFacts.of_lake(lake, observed_at=read_clock(), publication_lag=publication_lag)
     with lake.stage(dataset, run_id) as stage:

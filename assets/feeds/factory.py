@@ -69,7 +69,7 @@ def _day(text: str, field: str) -> date | None:
     try:
         return date.fromisoformat(text) if text else None
     except ValueError:
-        raise BadInput(field, "is not a date", "give a date such as 2024-02-15") from None
+        raise BadInput(field, f"{text!r} is not a date", "give a date such as 2024-02-15") from None
 
 
 def source_of(feed: Feed) -> dg.AssetSpec:

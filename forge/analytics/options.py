@@ -33,7 +33,7 @@ def black_scholes(
         raise BadInput("kind", f'must be "call" or "put", not {kind!r}', "choose one of the two")
     for name, value in (("spot", spot), ("strike", strike), ("years", years), ("volatility", volatility)):
         if not 0 < value < inf:
-            raise BadInput(name, "must be above 0", "give a number above 0")
+            raise BadInput(name, f"{value} is not above 0", "give a number above 0")
     sign, root = (1 if kind == "call" else -1), volatility * sqrt(years)
     d1 = (log(spot / strike) + (rate - dividend + volatility**2 / 2) * years) / root
     d2 = d1 - root

@@ -34,10 +34,10 @@ def outlook(branches: Sequence[Branch]) -> Outlook:
 
 
 def _paths(above: str, chance: float, branches: Sequence[Branch]) -> list[tuple[str, float, float]]:
-    if any(not 0 <= branch.probability <= 1 for branch in branches):
-        raise BadInput("probability", f"one of {above or 'the tree'} is not between 0 and 1", "give fractions")
-    if not isclose(fsum(branch.probability for branch in branches), 1, abs_tol=1e-9):
-        raise BadInput("probability", f"probabilities of {above or 'the tree'} do not sum to 1", "list all scenarios")
+    if wrong := [branch.probability for branch in branches if not 0 <= branch.probability <= 1]:
+        raise BadInput("probability", f"{wrong[0]} in {above or 'the tree'} is not between 0 and 1", "give fractions")
+    if not isclose(total := fsum(branch.probability for branch in branches), 1, abs_tol=1e-9):
+        raise BadInput("probability", f"the sum in {above or 'the tree'} is {total:.10g}, not 1", "list all scenarios")
     paths = []
     for branch in branches:
         name = f"{above} / {branch.name}" if above else branch.name

@@ -44,8 +44,8 @@ def kelly(probability: float, win: float, loss: float = 1.0, fraction: float = 1
     loss or fraction.
     """
     if not 0 <= probability <= 1:
-        raise BadInput("probability", "is not between 0 and 1", "give a fraction")
+        raise BadInput("probability", f"{probability} is not between 0 and 1", "give a fraction")
     for name, value, most in (("win", win, float("inf")), ("loss", loss, float("inf")), ("fraction", fraction, 1.0)):
         if not 0 < value <= most or not isfinite(value):
-            raise BadInput(name, "is out of range", "give a number above 0; a fraction is at most 1")
+            raise BadInput(name, f"{value} is out of range", "give a number above 0; a fraction is at most 1")
     return fraction * max(0.0, probability / loss - (1 - probability) / win)

@@ -134,13 +134,13 @@ def _day(text: Any, flag: str) -> date | None:
     try:
         return None if text is None else date.fromisoformat(str(text).strip())
     except ValueError:
-        raise NotAsked(f"{flag} is not a date such as 2024-02-15") from None
+        raise NotAsked(f"{flag} is {text!r}; give a date such as 2024-02-15") from None
 
 
 def _whole(value: Any, flag: str, least: int = 1) -> int:
     text = str(value).strip()
     if not (text.isascii() and text.isdigit()) or len(text) > _MOST_DIGITS or int(text) < least:
-        raise NotAsked(f"{flag} is not a whole number of at least {least}")
+        raise NotAsked(f"{flag} is {value!r}; give a whole number of at least {least}")
     return int(text)
 
 
@@ -150,7 +150,7 @@ def _seconds(value: Any) -> float:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < 3600:
-        raise NotAsked("timeout is not a number of seconds")
+        raise NotAsked(f"timeout is {value!r}; give seconds above 0 and below 3600")
     return seconds
 
 
@@ -160,4 +160,4 @@ def _epoch(value: Any) -> datetime | None:
     try:
         return from_micros(_whole(value, "updated_since", least=0) * 1_000_000)
     except BadInput:
-        raise NotAsked("updated_since is outside of the calendar") from None
+        raise NotAsked(f"updated_since is {value!r}, too far from 1970; give Unix seconds such as 1704067200") from None

@@ -73,7 +73,7 @@ def operation(question: FetchQuestion) -> Operation:
     source = ALIASES.get(question.source, question.source)
     operations = {op: entry for (of, op), entry in OPERATIONS.items() if of == source}
     if not operations:
-        raise NotAsked(f"there is no such source; choose from {', '.join(sources())}")
+        raise NotAsked(f"there is no source {source!r}; choose from {', '.join(sources())}")
     op = SPELLED.get(source, {}).get(question.op, question.op)
     if op in operations:
         return operations[op]

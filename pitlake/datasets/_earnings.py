@@ -52,7 +52,7 @@ def publication_lag(minutes: str | None = None, field: str = LAG_VARIABLE) -> ti
         return DEFAULT_LAG
     least, most = (lag // timedelta(minutes=1) for lag in (LEAST_LAG, DEFAULT_LAG))
     if not (text.isascii() and text.isdigit()) or not least <= int(text) <= most:
-        raise BadInput(field, "is out of range", f"give {least} to {most} minutes")
+        raise BadInput(field, f"{text!r} is out of range", f"give {least} to {most} minutes")
     return timedelta(minutes=int(text))
 
 

@@ -78,7 +78,8 @@ def parse_address(query: Mapping[str, str]) -> Address:
     at = parse_instant(query)
     ticker = query.get("ticker", "").strip().upper()
     if not _TICKER.fullmatch(ticker):
-        raise BadInput("ticker", "is missing or not a ticker", "give letters, digits, dots and hyphens, such as NVDA")
+        problem = f"{ticker!r} is not a ticker" if ticker else "is missing"
+        raise BadInput("ticker", problem, "give letters, digits, dots and hyphens, such as NVDA")
     return Address(at, ticker)
 
 
@@ -103,11 +104,11 @@ def _moved_to(moment: datetime, query: Mapping[str, str]) -> datetime:
     try:
         day = date.fromisoformat(query["date"]) if query.get("date") else local_day
     except ValueError:
-        raise BadInput("date", "is not a date", "give a date such as 2024-05-22") from None
+        raise BadInput("date", f"{query['date']!r} is not a date", "give a date such as 2024-05-22") from None
     try:
         clock_time = time.fromisoformat(query["time"]) if query.get("time") else local_time
     except ValueError:
-        raise BadInput("time", "is not a time of day", "give a time such as 16:30") from None
+        raise BadInput("time", f"{query['time']!r} is not a time of day", "give a time such as 16:30") from None
     # A form may show the current time less precisely; then the time was not changed.
     is_unchanged = clock_time == local_time.replace(microsecond=0)
     clock_time = local_time if is_unchanged else clock_time.replace(tzinfo=None)
@@ -116,7 +117,7 @@ def _moved_to(moment: datetime, query: Mapping[str, str]) -> datetime:
             # A slider's position counts days as `date.toordinal` does.
             day = date.fromordinal(int(query["day"])) if query.get("day") else local_day
         except (ValueError, OverflowError):
-            raise BadInput("day", "is not a day's number", "give the number of a day, as the slider does") from None
+            raise BadInput("day", f"{query['day']!r} is not a day number", "give a number such as 738886") from None
     if (day, clock_time) == (local_day, local_time):
         return moment
     return instant(datetime.combine(day, clock_time, NEW_YORK), "date")

@@ -88,10 +88,10 @@ def number(query: Mapping[str, str]) -> Number:
     name, _, column = query.get("of", "").partition(".")
     contract = all_datasets().get(name)
     if contract is None or name not in datasets():
-        raise BadInput("of", "is not a dataset that the pages read", f"give one of {', '.join(datasets())}")
+        raise BadInput("of", f"{name!r} is not a dataset that the pages read", f"give one of {', '.join(datasets())}")
     numbers = [column.name for column in contract.columns if column.type in ("float", "int")]
     if column not in numbers:
-        raise BadInput("of", "is not a column of numbers", f"give {name}. and one of {', '.join(numbers)}")
+        raise BadInput("of", f"{column!r} is not a column of numbers", f"give {name}. and one of {', '.join(numbers)}")
     days = {column.name for column in contract.columns if column.type == "date"}
     key = {part: query.get(f"k_{part}") for part in contract.key}
     for part, value in key.items():
@@ -99,7 +99,7 @@ def number(query: Mapping[str, str]) -> Number:
             try:
                 date.fromisoformat(value)
             except ValueError:
-                raise BadInput(f"k_{part}", "is not a date", "give a date such as 2024-04-28") from None
+                raise BadInput(f"k_{part}", f"{value!r} is not a date", "give a date such as 2024-04-28") from None
     return Number(contract, column, key)
 
 

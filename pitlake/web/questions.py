@@ -56,7 +56,7 @@ def get(name: str) -> PageQuestion:
     """Return a question. Raises BadInput for an unknown name."""
     questions = all_questions()
     if name not in questions:
-        raise BadInput("question", "there is no such question", f"choose one of {', '.join(questions)}")
+        raise BadInput("question", f"there is no question {name!r}", f"choose one of {', '.join(questions)}")
     return questions[name]
 
 

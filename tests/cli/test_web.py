@@ -41,7 +41,7 @@ def test_web_serves_until_interrupted(tmp_path, options, first, title):
     ("options", "reply"),
     [
         (("--as-of", "2999-01-01T00:00:00Z"), "as_of: is in the future"),
-        (("--ticker", "no ticker"), "ticker: is missing or not a ticker"),
+        (("--ticker", "no ticker"), "ticker: 'NO TICKER' is not a ticker; give letters, digits"),
         (("--host", "0.0.0.0"), "--host: reachable from other machines"),
         (("--host", "203.0.113.1", "--allow-host", "x"), "can't listen"),
         (("--lake", "/nowhere"), "/nowhere"),

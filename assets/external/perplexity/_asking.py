@@ -151,5 +151,5 @@ def _whole(options: Mapping[str, str], name: str, default: int | None, most: int
     if text is None:
         return default
     if not (text.isascii() and text.isdigit()) or not 1 <= int(text) <= most:
-        raise BadInput(name, "is not a number in range", f"give 1 to {most}")
+        raise BadInput(name, f"{text!r} is not a number in range", f"give 1 to {most}")
     return int(text)

@@ -67,7 +67,7 @@ class Compactor:
         Raises PastChanged if the merged rows differ, ClockWentBack.
         """
         if before is not None and not MONTH.fullmatch(before):
-            raise BadInput("before", "not a month", 'give it as "YYYY-MM"')
+            raise BadInput("before", f"{before!r} is not a month", 'give it as "YYYY-MM"')
         self._log.now()
         turn = WriterTurn(self._store, self._log, dataset.name)
         return turn.attempts(partial(self._compact_once, dataset, before))

@@ -213,8 +213,8 @@ def pack_parameters(parameters: object) -> object:
     Raises TypeError for other types, UnicodeEncodeError for text that is not UTF-8.
     """
     if isinstance(parameters, dict):
-        if not all(isinstance(name, str) for name in parameters):
-            raise TypeError("names of parameters and of struct fields are strings")
+        if others := [name for name in parameters if not isinstance(name, str)]:
+            raise TypeError(f"names of parameters and of struct fields must be strings, not {others[0]!r}")
         return {"$": "dict", "v": {_utf8(name): pack_parameters(value) for name, value in parameters.items()}}
     if isinstance(parameters, (list, tuple)):
         return [pack_parameters(value) for value in parameters]
