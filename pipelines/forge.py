@@ -90,7 +90,7 @@ def forge_settlements(config: Instant, lake: LakeResource, forge: ForgeResource)
 @dg.asset(
     group_name=GROUP,
     owners=["team:forge"],
-    description="The fills of code, and results at target, stop or last day, by bars as traded.",
+    description="Fills that Forge executed, and results at the target, the stop or the last day, by unadjusted bars.",
 )
 def forge_outcomes(config: Instant, lake: LakeResource, forge: ForgeResource) -> dg.MaterializeResult[None]:
     """Execute approved Expressions, close exits, and publish memory."""

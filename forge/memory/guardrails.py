@@ -410,7 +410,7 @@ def sized(trade: Expression, scale: float) -> Expression:
 
 def _unbounded_text(names: Sequence[str]) -> str:
     """Return why the loss of these positions is unbounded and what the PM can do about it; "" for no positions."""
-    step = "the PM has to give it a stop, or to state its loss in the column loss of positions.csv or with"
+    step = "the PM has to give it a stop, or state its loss in the `loss` column of positions.csv or with"
     command = "pitlake forge cash loss PERCENT --ticker"
     return "; ".join(f"nothing bounds the loss of {name}: {step} `{command} {name}`" for name in names)
 

@@ -34,9 +34,8 @@ Pit = Annotated[
 KnownBy = Annotated[
     str | None,
     Field(
-        description=(
-            "Use only data the lake had ingested by this time; never later than the server's own. Default: all data."
-        )
+        description="Use only data that the lake had ingested by this time, which can't be later than the server's own "
+        "known_by. Default: all data."
     ),
 ]
 MaxRows = Annotated[int | None, Field(description=f"Rows of this page, {ROWS} by default, {MOST_ROWS} at most.")]
@@ -154,7 +153,7 @@ class Toolbox:
             Field(description="Which texts to search."),
         ] = "news",
         ticker: Annotated[str | None, Field(description="Limit to one company (concepts: required).")] = None,
-        by: Annotated[searches.By, Field(description="Match words, or meaning in other words.")] = "words",
+        by: Annotated[searches.By, Field(description="Match by words, or by meaning.")] = "words",
         limit: Annotated[int | None, Field(description="Return at most this many, best first.")] = None,
         pit: Pit = None,
         cursor: CursorText = None,

@@ -90,7 +90,7 @@ class ToolPolicy:
         fixed: Arguments that always have one value.
         answer: The part of an MCP answer to use: "json" is its structured content, or else its only text block. With
         "json_blocks" each text block is a JSON document, and the answer is the list of these.
-        format: The format of publication times: one of FORMATS or a format of strptime.
+        format: The format of publication times: one of FORMATS or a strptime format.
         timezone: The zone of times and dates without one, by default New York's for dates.
         lag: The delay from the stated date to the publication, such as "1 day".
         business_dates: Members whose dates do not concern the publication, such as a maturity.

@@ -366,11 +366,11 @@ def checked_form(form: str) -> str:
         return form
     directives = {*_DIRECTIVES.findall(form)}
     if not directives or not directives <= _COLUMN_DIRECTIVES:
-        choices = f"{', '.join(EPOCH_UNITS)}, or a format of strptime such as %m/%d/%Y or %Y%m%d %H:%M"
-        raise BadInput("time_format", f"{form!r} is not a format of times", f"give {choices}")
+        choices = f"{', '.join(EPOCH_UNITS)}, or a strptime format such as %m/%d/%Y or %Y%m%d %H:%M"
+        raise BadInput("time_format", f"{form!r} is not a time format", f"give {choices}")
     hours, what, next_step = directives & {*"HIp"}, "", ""
     if not all(directives & {*some} for some in ("Yy", "mbB", "d")):
-        what, next_step = "day", "write whole days into the table: of a month, a quarter or a year its last day"
+        what, next_step = "day", "store whole days in the table: for a month, quarter or year, use its last day"
     elif hours and ("M" not in directives or hours not in ({"H"}, {"I", "p"})):
         what, next_step = "time of a day", "write %H:%M, or %I:%M with %p for hours of a half day"
     if what:

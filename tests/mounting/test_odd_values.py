@@ -149,7 +149,7 @@ def test_distinct_keys_are_never_merged_by_rounding_to_a_lake_type(lake, ticker)
 
 
 def test_a_list_column_is_refused_as_a_key(lake):
-    with pytest.raises(BadInput, match="key: ticker holds lists; name columns of texts, numbers or days"):
+    with pytest.raises(BadInput, match="key: ticker holds lists; name columns of text, numbers or dates"):
         mounted(lake, pa.table({"ticker": [["QBG"]], "seen": ["2024-01-01"]}))
     assert not lake.root.exists()
 

@@ -221,5 +221,5 @@ def test_a_time_format_that_leaves_the_day_or_hour_ambiguous_is_refused(form, wh
 
 @pytest.mark.parametrize("form", ["iso", "rfc2822", "days", "", "%q", "%Y-%m-%d %z", "%c"])
 def test_an_unknown_time_format_is_refused(form):
-    with pytest.raises(BadInput, match=r"time_format: .* is not a format of times; give epoch, "):
+    with pytest.raises(BadInput, match=r"time_format: .* is not a time format; give epoch, "):
         checked_form(form)

@@ -46,9 +46,7 @@ def units(scope: Scope) -> list[Unit]:
     """Return one unit per query. Raises BadInput if there is none."""
     _names.option(scope.options, "headers", HEADERS)
     if not scope.queries:
-        raise BadInput(
-            "queries", "nothing is searched for", 'give words, or a phrase in quotes such as "going concern"'
-        )
+        raise BadInput("queries", "no query is given", 'give words, or a phrase in quotes such as "going concern"')
     return [Unit(query, scope) for query in dict.fromkeys(scope.queries)]
 
 

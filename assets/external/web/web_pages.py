@@ -31,7 +31,7 @@ def units(scope: Scope) -> Sequence[Unit]:
     for url in scope.queries:
         if source_of(url) is None:
             raise BadInput(
-                "queries", f"{url} is not on the allow-list", f"allowed are https pages of {', '.join(ALLOWED)}"
+                "queries", f"{url} is not on the allow-list", f"only https pages of {', '.join(ALLOWED)} are allowed"
             )
     return [Unit(url, scope) for url in dict.fromkeys(urldefrag(url).url for url in scope.queries)]
 

@@ -122,7 +122,7 @@ class Mount:
             if column not in names:
                 raise BadInput("key", f"there is no column {column!r}", f"the columns are {', '.join(names)}")
             if types[column] in ("strings", "vector"):
-                raise BadInput("key", f"{column} holds lists", "name columns of texts, numbers or days")
+                raise BadInput("key", f"{column} holds lists", "name columns of text, numbers or dates")
         if not self.key:
             raise BadInput("key", "names no column", "name the columns that identify the subject of a row")
         if self.until and (not self.available_at or self.until in (self.available_at, *self.key)):
@@ -166,7 +166,7 @@ class Mount:
         """Return the contract of the dataset. Raises BadInput."""
         times = (NO_TIME, UNSET_TIME, BAD_TIME, FUTURE) if self.available_at else ()
         unreadable = (
-            GapRule(type="unverifiable", reason=UNREADABLE.format(name), when=f"`{name}` has a value of another type")
+            GapRule(type="unverifiable", reason=UNREADABLE.format(name), when=f"a value in `{name}` has the wrong type")
             for name in (mounted.column.name for mounted in self.columns)
             if name != self.available_at or name in self.key
         )
